@@ -1,0 +1,67 @@
+// The scalar primitives of the language: one row each. What a primitive computes on bits is in `arithmetic.h` (everything that IEEE 754
+// rounds once or that is exact) and in `spec/functions` (elementary functions).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "spec/numbers/element_type.h"
+
+namespace ulpian {
+
+enum class Primitive : std::uint8_t {
+  // arithmetic, rounded once
+  Add, Subtract, Multiply, Divide, Negate, Absolute, Sign, SquareRoot, Reciprocal,
+  Minimum, Maximum,
+  // to an integral value of the same type (of R: to Z)
+  Floor, Ceiling, RoundEven, Truncate,
+  // integer division; on floats only Remainder (exact, sign of the dividend) and Modulo (exact, sign of the divisor, then rounded once)
+  FloorDivide, Modulo, Quotient, Remainder,
+  Power,
+  // bits of integers
+  BitAnd, BitOr, BitXor, BitNot, ShiftLeft, ShiftRight,
+  NextAfter,
+  // comparisons and logic: the result is bool
+  Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,
+  And, Or, Not, IsNan, IsInfinite,
+  // elementary functions
+  Exp, Exp2, Expm1, Log, Log2, Log10, Log1p,
+  Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
+  Erf, Sigmoid, Softplus, Softsign, Gelu, GeluTanh, Silu, Mish,
+  Atan2,
+  CosTurn, SinTurn,  // cosine and sine of a number of turns (arguments of R are exact rationals)
+  // between Z, R and the machine types
+  ToInteger,  // of an integer element: to Z
+  ToReal,     // of a float, integer or Z: to R
+  // strings
+  Length, Concatenate,
+};
+inline constexpr int PrimitiveCount = static_cast<int>(Primitive::Concatenate) + 1;
+
+enum class PrimitiveKind : std::uint8_t {
+  Exact,       // IEEE 754 rounds it once, or it is exact: arithmetic.h
+  Comparison,  // the result is bool
+  Logic,       // bool to bool
+  Elementary,  // spec/functions
+  Conversion,  // between Z, R and machine types
+  Text,
+};
+
+struct PrimitiveRow {
+  Primitive primitive;
+  std::string_view name;      // as the language writes it: "+", "exp", "bit_and", "is_nan"
+  int arity;
+  PrimitiveKind kind;
+  bool on_integers;           // defined on I2..U64 (and Z)
+  bool on_floats;             // defined on the binary floats (and R)
+  bool on_complex;
+  bool on_bool;
+};
+
+const PrimitiveRow& row_of(Primitive primitive);
+inline std::string_view name_of(Primitive primitive) { return row_of(primitive).name; }
+// By name and arity ("-" is Subtract with two arguments; the prefix minus is "neg").
+std::optional<Primitive> primitive_named(std::string_view name, int arity);
+
+}  // namespace ulpian
