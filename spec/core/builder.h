@@ -1,0 +1,85 @@
+// Makes core programs: hash-consed terms, with the integer arithmetic of Z normalised and folded, and nothing else simplified (floats keep
+// every operation that the definition writes).
+#pragma once
+
+#include <memory>
+
+#include "spec/core/program.h"
+
+namespace ulpian::core {
+
+class Builder {
+public:
+  Builder();
+  ~Builder();
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  // The place that new nodes are marked with.
+  void at(const Place& place);
+
+  // --- leaves
+  Variable fresh(std::string_view name, ElementType type = ElementType::Z);
+  TermId variable(Variable v);
+  Size fresh_size(std::string_view name, TensorId defined_by = None);
+  TermId size(Size s);
+  TermId integer(std::int64_t value);                 // Z
+  TermId real(const Exact& value);                    // R
+  TermId constant(ElementType type, Bits bits);       // machine types
+  TermId text(std::string_view value);                // string
+  TermId boolean(bool value);
+
+  // --- terms. Arguments must already have the types asked for; the result type follows row_of(primitive).
+  // On Z: + - * normalised as polynomials, div mod quot rem min max and comparisons folded where both are known or the normal form decides.
+  TermId primitive(Primitive primitive, std::span<const TermId> arguments);
+  TermId primitive(Primitive p, TermId a) { return primitive(p, std::span(&a, 1)); }
+  TermId primitive(Primitive p, TermId a, TermId b) {
+    const TermId both[2] = {a, b};
+    return primitive(p, both);
+  }
+  TermId cast(ElementType type, TermId a, CastMode mode);
+  TermId select(TermId condition, TermId a, TermId b);   // a constant condition chooses; equal branches are the branch
+  TermId read(TensorId tensor, std::span<const TermId> index);
+  TermId read_else(TensorId tensor, std::span<const TermId> index, TermId otherwise, bool optional);
+  TermId reduce(ReduceKind kind, ElementType type, std::span<const Variable> variables, std::span<const TermId> extents, TermId filter,
+                bool optional_filter, TermId initial, std::span<const TermId> bodies);
+  TermId fold(std::span<const Variable> variables, std::span<const TermId> extents, Variable accumulator, TermId initial, TermId body);
+  TermId nth(Variable variable, TermId extent, TermId place, std::span<const TermId> keys, bool descending);
+  TermId choice(ChoiceKind kind, std::span<const TermId> alternatives);
+  TermId unspecified(ElementType type);
+  TermId random(RandomKind kind, std::span<const TermId> counter);
+
+  // --- what is known
+  ElementType type_of(TermId id) const { return program_.terms[id].type; }
+  std::optional<std::int64_t> integer_constant(TermId id) const { return program_.integer_constant(id); }
+  std::optional<bool> boolean_constant(TermId id) const;
+  // Only size symbols and constants inside: a static, symbolic value.
+  bool is_static(TermId id) const;
+
+  // --- tensors
+  TensorId add(TensorNode node);
+  TensorNode& node(TensorId id) { return program_.tensors[id]; }
+  std::uint32_t add_recurrence(Recurrence recurrence);
+  Recurrence& recurrence(std::uint32_t group) { return program_.recurrences[group]; }
+
+  Program& program() { return program_; }
+  const Program& program() const { return program_; }
+  Program finish();  // the builder is empty afterwards
+  std::uint32_t place() const { return place_; }
+
+private:
+  struct Tables;
+  struct Polynomial;
+  TermId intern(Term term, std::span<const TermId> arguments);
+  TermId integer_primitive(Primitive primitive, TermId a, TermId b);
+  TermId integer_comparison(Primitive primitive, TermId a, TermId b);
+  const Polynomial& polynomial_of(TermId id);
+  TermId of_polynomial(const Polynomial& polynomial, Primitive primitive, TermId a, TermId b);
+  std::uint32_t free_set(std::span<const TermId> arguments, std::span<const Variable> bound);
+
+  Program program_;
+  std::unique_ptr<Tables> tables_;
+  std::uint32_t place_ = 0;
+};
+
+}  // namespace ulpian::core
