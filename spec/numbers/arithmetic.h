@@ -1,41 +1,18 @@
 // Arithmetic on one element, on bits: what IEEE 754-2019 rounds once, or what is exact. The generic implementation works for every format
-// that element_type.h describes; host instructions are used only where they give the same bits.
+// that format.h describes; host instructions are used only where they give the same bits.
 //
-// An element is held in the low bits of a `Bits`; the unused high bits are zero (also for negative integers). bool is 0 or 1.
-// A primitive that yields NaN yields the canonical NaN of its type (numerics.md, section 0).
+// How an element lies in a `Bits`: format.h. A primitive that yields NaN yields the canonical NaN of its type (numerics.md, section 0).
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "spec/numbers/cast_mode.h"
 #include "spec/numbers/element_type.h"
+#include "spec/numbers/format.h"
 #include "spec/numbers/primitive.h"
 
 namespace ulpian {
-
-using Bits = std::uint64_t;
-
-// How `cast` treats what the target cannot hold (numerics.md, section 6).
-enum class CastMode : std::uint8_t {
-  Plain,     // float to float: infinity, or NaN where the type has none; float to integer: truncates, saturates, NaN is 0; integer to integer: wraps
-  Saturate,  // to the nearest finite value / the limits; NaN stays NaN, or is 0 for integers; infinities become the largest finite value
-  Up, Down, Nearest,                          // F8E8M0 only: rounding of the scale
-  SaturateUp, SaturateDown, SaturateNearest,  // F8E8M0 only, clamped to its range
-  Exact,     // from R: `exactly(T, e)`, rounded once, half to even
-};
-
-// A binary floating-point format, as data. Values are (-1)^s * 2^(e - bias) * 1.f, subnormals included.
-struct FloatFormat {
-  int exponent_bits;
-  int fraction_bits;   // explicit bits of the significand; precision is one more
-  int bias;
-  bool has_infinity;
-  bool has_sign;       // false for F8E8M0
-  enum class Nan : std::uint8_t { Ieee, AllOnes, NegativeZero, None } nan;  // which codes are NaN
-  int precision() const { return fraction_bits + 1; }
-  int min_exponent() const { return 1 - bias; }  // of the least normal number
-};
-const FloatFormat& format_of(ElementType type);  // is_float(type)
 
 // Named values of a type, as bits.
 Bits canonical_nan(ElementType type);       // ensure: the type has NaN
