@@ -19,10 +19,14 @@ endif()
 
 # Every rounding that a definition writes happens, and no other: contraction off, no fast-math anywhere.
 add_compile_options(-ffp-contract=off -fno-math-errno)
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wswitch -Wnon-virtual-dtor)
+add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wswitch -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # gcc 12 reports these on correct code of the standard library (PR 105562, 105329, 107852).
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # gcc 12's -Wshadow also complains of enumerators of scoped enumerations, which shadow nothing.
+  add_compile_options(-Wshadow)
 endif()
 if(ULPIAN_WARNINGS_AS_ERRORS)
   add_compile_options(-Werror)

@@ -1,5 +1,5 @@
-// Makes core programs: hash-consed terms, with the integer arithmetic of Z normalised and folded, and nothing else simplified (floats keep
-// every operation that the definition writes).
+// Makes core programs: hash-consed terms (also up to the names of bound variables), with the arithmetic of Z and R normalised and folded,
+// and nothing else simplified (floats keep every operation that the definition writes).
 #pragma once
 
 #include <memory>
@@ -15,8 +15,9 @@ public:
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  // The place that new nodes are marked with.
-  void at(const Place& place);
+  // The place that new nodes are marked with; a place is interned once and then named by its index.
+  std::uint32_t add_place(const Place& place);
+  void at(std::uint32_t place) { place_ = place; }
 
   // --- leaves
   Variable fresh(std::string_view name, ElementType type = ElementType::Z);
@@ -69,14 +70,6 @@ public:
 
 private:
   struct Tables;
-  struct Polynomial;
-  TermId intern(Term term, std::span<const TermId> arguments);
-  TermId integer_primitive(Primitive primitive, TermId a, TermId b);
-  TermId integer_comparison(Primitive primitive, TermId a, TermId b);
-  const Polynomial& polynomial_of(TermId id);
-  TermId of_polynomial(const Polynomial& polynomial, Primitive primitive, TermId a, TermId b);
-  std::uint32_t free_set(std::span<const TermId> arguments, std::span<const Variable> bound);
-
   Program program_;
   std::unique_ptr<Tables> tables_;
   std::uint32_t place_ = 0;
