@@ -74,15 +74,19 @@ template <class F> constexpr F canonical(F x) { return x == x ? x : std::numeric
 
 // ---- from narrow floats --------------------------------------------------------------------------------------------------------------
 
+// All ones if c, else zero. Selects around floating-point operations are written with masks: for fear of traps, compilers turn the `? :`
+// into branches there and don't vectorise.
+template <class U> constexpr U mask(bool c) { return static_cast<U>(0 - static_cast<U>(c)); }
+
 constexpr float f16_to_f32(std::uint16_t h) {
   const std::uint32_t magnitude = h & 0x7fffu, sign = static_cast<std::uint32_t>(h & 0x8000u) << 16;
-  const std::uint32_t normal = (magnitude << 13) + (112u << 23);
+  const std::uint32_t subnormal = mask<std::uint32_t>(magnitude < 0x400u);
+  const std::uint32_t special = mask<std::uint32_t>(magnitude >= 0x7c00u), nan = mask<std::uint32_t>(magnitude > 0x7c00u);
   // A subnormal is m * 2^-24: write m below the leading one of 2^-14 and take that one away, exactly.
-  const float shifted = std::bit_cast<float>((magnitude << 13) + (113u << 23)) - std::bit_cast<float>(113u << 23);
-  std::uint32_t bits = magnitude < 0x400u ? std::bit_cast<std::uint32_t>(shifted) : normal;
-  bits = magnitude >= 0x7c00u ? normal + (112u << 23) : bits;
-  bits = magnitude > 0x7c00u ? 0x7fc00000u : (bits | sign);
-  return std::bit_cast<float>(bits);
+  const std::uint32_t shifted = (magnitude << 13) + (112u << 23) + (subnormal & (1u << 23)) + (special & (112u << 23));
+  const float value = std::bit_cast<float>(shifted) - std::bit_cast<float>(subnormal & (113u << 23));
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) | sign;
+  return std::bit_cast<float>((bits & ~nan) | (0x7fc00000u & nan));
 }
 
 constexpr float bf16_to_f32(std::uint16_t h) {
@@ -155,23 +159,26 @@ template <ElementType T, bool Saturate, class F> constexpr Storage<T> round_to_n
   const U bits = std::bit_cast<U>(x), magnitude = bits & ~SignBit;
 
   constexpr U Rebias = static_cast<U>(static_cast<U>(Layout<F>::Bias - Format.bias) << Format.fraction_bits);
-  U code = ((magnitude + ((U{1} << (Shift - 1)) - 1) + ((magnitude >> Shift) & 1)) >> Shift) - Rebias;
-  if constexpr (Layout<F>::Bias != Format.bias) {
-    // Below the normal range: adding a number whose last place is T's least subnormal rounds there.
-    constexpr F Anchor = power_of_two<F>(Format.min_exponent() - Format.fraction_bits + Fraction);
-    constexpr U LeastNormal = std::bit_cast<U>(power_of_two<F>(Format.min_exponent()));
-    const U subnormal = std::bit_cast<U>(std::bit_cast<F>(magnitude) + Anchor) - std::bit_cast<U>(Anchor);
-    code = magnitude < LeastNormal ? subnormal : code;
+  constexpr bool NarrowRange = Layout<F>::Bias != Format.bias;
+  U word = magnitude, small = 0, is_small = 0;
+  if constexpr (NarrowRange) {
+    // Below the normal range: adding a number whose last place is T's least subnormal rounds there. Elsewhere zero is added.
+    constexpr U Anchor = std::bit_cast<U>(power_of_two<F>(Format.min_exponent() - Format.fraction_bits + Fraction));
+    is_small = mask<U>(magnitude < std::bit_cast<U>(power_of_two<F>(Format.min_exponent())));
+    word = std::bit_cast<U>(std::bit_cast<F>(magnitude) + std::bit_cast<F>(Anchor & is_small));
+    small = word - Anchor;
   }
+  U code = ((word + ((U{1} << (Shift - 1)) - 1) + ((word >> Shift) & 1)) >> Shift) - Rebias;
+  code = (small & is_small) | (code & ~is_small);
   constexpr U Largest = static_cast<U>(Format.largest_code());
   constexpr U Nan = static_cast<U>(Format.nan_code());
   constexpr bool OverflowIsNan = !Saturate && !Format.has_infinity && Format.nan != FloatFormat::Nan::None;
   constexpr U Top = !Saturate && Format.has_infinity ? static_cast<U>(Format.infinity_code()) : Largest;
-  const bool is_nan = magnitude > Infinity || (OverflowIsNan && code > Largest);
-  code = code < Top ? code : Top;
+  const U is_nan = mask<U>((magnitude > Infinity) | (OverflowIsNan & (code > Largest))), is_over = mask<U>(code > Top);
+  code = (code & ~is_over) | (Top & is_over);
   U sign = (bits >> (sizeof(U) * 8 - 1)) << Format.magnitude_bits();
-  if constexpr (!Format.has_negative_zero()) sign = code == 0 ? 0 : sign;
-  return static_cast<Storage<T>>(is_nan ? Nan : (code | sign));
+  if constexpr (!Format.has_negative_zero()) sign &= mask<U>(code != 0);
+  return static_cast<Storage<T>>((Nan & is_nan) | ((code | sign) & ~is_nan));
 }
 
 template <bool Saturate, class To, class From> constexpr To round_to_wide(From x) {
@@ -271,7 +278,11 @@ template <ElementType From, ElementType To, CastMode Mode = CastMode::Plain> con
   if constexpr (From == To && Mode == CastMode::Plain) {
     return a;
   } else if constexpr (To == ElementType::Bool) {
-    return static_cast<Storage<To>>(value_of<From>(a) != 0);
+    // On codes: a zero is the code 0 or, where there is one, -0; f8e8m0 has none.
+    if constexpr (From == ElementType::F8E8M0) return 1;
+    else if constexpr (is_narrow_float(From) && format_of(From).has_negative_zero())
+      return static_cast<Storage<To>>((a & format_of(From).magnitude_mask()) != 0);
+    else return static_cast<Storage<To>>(a != 0);
   } else if constexpr (To == ElementType::F8E8M0 && (rounds_up(Mode) || rounds_down(Mode))) {
     constexpr detail::ScaleRounding Rounding = rounds_up(Mode) ? detail::ScaleRounding::Up : detail::ScaleRounding::Down;
     if constexpr (sizeof(Storage<From>) == 8 && !is_float_type(From)) {
