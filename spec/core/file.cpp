@@ -1,0 +1,143 @@
+#include "spec/core/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace ulpian {
+
+namespace {
+
+// A file descriptor that closes itself.
+class Descriptor {
+public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { if (fd_ >= 0) ::close(fd_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  // False if the system reports a late failure of a write.
+  bool close() { const int fd = fd_; fd_ = -1; return ::close(fd) == 0; }
+
+private:
+  int fd_;
+};
+
+Diagnostic failure(const std::string& file, std::string_view action, int error) {
+  Diagnostic d;
+  d.kind = ErrorKind::Input;
+  d.message = fmt::format("cannot {} {}: {}", action, file, std::strerror(error));
+  return d;
+}
+
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  constexpr std::size_t Piece = std::size_t{1} << 30;  // Linux writes less than 2 GiB at once
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), std::min(bytes.size(), Piece));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      if (n == 0) errno = EIO;
+      return false;
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+Status write_directly(const std::string& file, std::span<const std::byte> bytes) {
+  Descriptor out(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  if (out.get() < 0) return failure(file, "open", errno);
+  if (!write_all(out.get(), bytes) || !out.close()) return failure(file, "write", errno);
+  return success();
+}
+
+// Where a rename has to go: a symbolic link stays, and what it points to is replaced.
+std::string behind_links(const std::string& file) {
+  char* resolved = ::realpath(file.c_str(), nullptr);
+  if (!resolved) return file;
+  std::string out = resolved;
+  std::free(resolved);
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> read_file(const std::string& file, std::uint64_t limit) {
+  // Without O_NONBLOCK, opening a pipe that nobody writes to would hang.
+  Descriptor in(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (in.get() < 0) return failure(file, "open", errno);
+  struct stat info {};
+  if (::fstat(in.get(), &info) != 0) return failure(file, "read", errno);
+  if (S_ISDIR(info.st_mode)) return failure(file, "read", EISDIR);
+  if (!S_ISREG(info.st_mode)) {
+    Diagnostic d;
+    d.message = fmt::format("cannot read {}: it is not a regular file", file);
+    return d;
+  }
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (size > limit) {
+    Diagnostic d;
+    d.kind = ErrorKind::Limit;
+    d.message = fmt::format("{} has {} bytes; at most {} are read", file, size, limit);
+    return d;
+  }
+  std::vector<std::byte> bytes;
+  try {
+    bytes.resize(size);
+  } catch (const std::bad_alloc&) {
+    Diagnostic d;
+    d.kind = ErrorKind::Limit;
+    d.message = fmt::format("no memory for the {} bytes of {}", size, file);
+    return d;
+  }
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n = ::read(in.get(), bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failure(file, "read", errno);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  bytes.resize(done);  // shorter if the file shrank meanwhile
+  return bytes;
+}
+
+Status write_file(const std::string& file, std::span<const std::byte> bytes) {
+  struct stat info {};
+  const bool exists = ::stat(file.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return failure(file, "write", EISDIR);
+  if (exists && !S_ISREG(info.st_mode)) return write_directly(file, bytes);
+  const std::string target = exists ? behind_links(file) : file;
+
+  static std::atomic<unsigned> counter{0};
+  std::string temporary;
+  int fd = -1;
+  for (int attempt = 0; attempt < 100 && fd < 0; ++attempt) {
+    temporary = fmt::format("{}.{}.{}.tmp", target, ::getpid(), counter.fetch_add(1));
+    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST) return failure(file, "create", errno);
+  }
+  if (fd < 0) return failure(file, "create", EEXIST);
+  Descriptor out(fd);
+  if (exists) (void)::fchmod(fd, info.st_mode & 07777);
+  if (!write_all(fd, bytes) || !out.close() || ::rename(temporary.c_str(), target.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    return failure(file, "write", error);
+  }
+  return success();
+}
+
+Status write_file(const std::string& file, std::string_view text) {
+  return write_file(file, std::as_bytes(std::span<const char>(text.data(), text.size())));
+}
+
+}  // namespace ulpian
