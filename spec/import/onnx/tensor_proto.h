@@ -1,0 +1,24 @@
+// Tensors in ONNX's own format, as .pb files hold them (TensorProto).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "spec/core/tensor.h"
+
+namespace ulpian {
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+// Every encoding of TensorProto except external data. `source` is the file's name, for messages; `memory_limit` bounds the tensor's bytes.
+Result<NamedTensor> parse_tensor_proto(std::span<const std::byte> bytes, const std::string& source, std::int64_t memory_limit);
+
+// With raw_data (strings: string_data). Fails above protobuf's 2 GiB.
+Result<std::string> format_tensor_proto(const Tensor& tensor, std::string_view name);
+
+}  // namespace ulpian
