@@ -410,7 +410,9 @@ std::optional<Exact> to_integral(Primitive primitive, const Real& a) {
       }
     };
     const Exact l = rounded(low);
-    if (l.is_nan()) return l;
+    if (a.exact()) return l;
+    // Bounds that far away are not those of the number (exact_of).
+    if (Exact::power_of_two(19000) < low.absolute()) return std::nullopt;
     return l == rounded(high) ? std::optional(l) : std::nullopt;
   });
 }
