@@ -121,7 +121,8 @@ Status write_file(const std::string& file, std::span<const std::byte> bytes) {
   std::string temporary;
   int fd = -1;
   for (int attempt = 0; attempt < 100 && fd < 0; ++attempt) {
-    temporary = fmt::format("{}.{}.{}.tmp", target, ::getpid(), counter.fetch_add(1));
+    // Beside the target, for a rename doesn't cross file systems; a name of its own, for the target's may be as long as names can be.
+    temporary = fmt::format("{}.ulpian.{}.{}.tmp", target.substr(0, target.rfind('/') + 1), ::getpid(), counter.fetch_add(1));
     fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) return failure(file, "create", errno);
   }
