@@ -56,7 +56,7 @@ Bits float_to_integer(ElementType to, const Unpacked& a, CastMode mode) {
     const auto rounding = mode == CastMode::Exact ? bits::ToIntegral::HalfEven : bits::ToIntegral::Truncate;
     return held_to_limits(to, a.negative, bits::to_integral(a.significand, a.exponent, rounding).quotient);
   }
-  const bool fits = a.exponent < std::countl_zero(a.significand);
+  const bool fits = a.exponent <= std::countl_zero(a.significand);
   return held_to_limits(to, a.negative, fits ? a.significand << a.exponent : ~std::uint64_t{0});
 }
 

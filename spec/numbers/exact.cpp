@@ -54,7 +54,7 @@ Exact Exact::negative_zero() {
 }
 
 Exact Exact::power_of_two(int exponent) {
-  if (std::abs(exponent) > ExactBitLimit) throw ExactTooLarge("2 to the power " + std::to_string(exponent));
+  if (exponent > ExactBitLimit || exponent < -ExactBitLimit) throw ExactTooLarge("2 to the power " + std::to_string(exponent));
   Rational r = Big::of(Exact(1));
   if (exponent >= 0) mpq_mul_2exp(r->value, r->value, static_cast<mp_bitcnt_t>(exponent));
   else mpq_div_2exp(r->value, r->value, static_cast<mp_bitcnt_t>(-exponent));

@@ -97,7 +97,7 @@ inline double round_to_scale(mpfr_ptr x, ScaleRounding rounding, bool saturate) 
 // Computes with `operation(result)`, an MPFR call that returns its ternary value, as if in format f.
 template <class Operation> double rounded(const Format& f, Operation operation, bool saturate = false) {
   if (f.type == ElementType::F8E8M0) {
-    Number wide(600);  // the exact result of + - *; 600 bits of the others, which have no ties there
+    Number wide(600);  // the exact result of + - * and of conversions; 600 bits of the others, which have no ties there
     operation(wide);
     return round_to_scale(wide, ScaleRounding::Nearest, saturate);
   }
