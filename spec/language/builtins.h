@@ -1,0 +1,40 @@
+// The names that every definition sees without defining them. Private to spec/language.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "spec/numbers/element_type.h"
+#include "spec/numbers/primitive.h"
+
+namespace ulpian::language {
+
+enum class Builtin : std::uint8_t {
+  // constants
+  True, False, Infinity, NotANumber, Pi, Absent,
+  // of values
+  Present, Len, Rank, Shape, TypeOf, Values, Extent, Range, Sort, Reverse, Find, Sum, Product, Minimum, Maximum, All, Any, Refuse,
+  Split, Chars, Replace,
+  // of types
+  BitsOf, IsFloat, IsInteger, IsSigned, IsComplex, Lowest, Highest, Wide,
+  // of elements
+  Cast, Exactly, Unspecified, Random, Measured, Integer, Real,
+  // a scalar primitive: see `primitive_of`
+  Primitive,
+  // an element type
+  Type,
+  // known words whose meaning comes with operators that are not defined yet
+  Host, Piece, PieceCount,
+};
+
+struct BuiltinName {
+  Builtin builtin;
+  ulpian::Primitive primitive = ulpian::Primitive::Add;  // Primitive: the one of lowest arity
+  ElementType type = ElementType::Z;                     // Type
+};
+
+// Empty where the name is not built in.
+std::optional<BuiltinName> builtin_named(std::string_view name);
+
+}  // namespace ulpian::language

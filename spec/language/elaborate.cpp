@@ -1,0 +1,274 @@
+#include "spec/language/elaborate.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "spec/language/elaborator.h"
+
+namespace ulpian::language {
+namespace {
+
+std::string bounded(const std::string& s) { return s.size() <= 80 ? s : s.substr(0, 77) + "..."; }
+
+std::string_view kind_name(AttributeKind k) {
+  switch (k) {
+    case AttributeKind::Int: return "an integer";
+    case AttributeKind::Float: return "a float";
+    case AttributeKind::Bool: return "an integer, 0 or 1";
+    case AttributeKind::String: return "a string";
+    case AttributeKind::Dtype: return "an element type";
+    case AttributeKind::Tensor: return "a tensor";
+    case AttributeKind::Graph: return "a graph";
+  }
+  ensure(false);
+}
+
+}  // namespace
+
+Value Elaborator::attribute_value(const OperatorDefinition& op, const Clause& c, const Attribute& a) {
+  Context where;
+  where.file = op.file;
+  const std::string& name = spec_.symbols().name(c.name);
+  auto wrong = [&]() -> Value {
+    fail_requirement(where, c.at, fmt::format("the attribute {} must be {}{}", name, c.is_list ? "a list, each " : "", kind_name(c.attribute_kind)));
+  };
+  auto of_float = [&](float f) { return number(Exact::of_double(static_cast<double>(f))); };
+  auto dtype = [&](std::int64_t n) -> Value {
+    auto t = element_type_numbered(op.name, n);
+    if (!t) fail_requirement(where, c.at, fmt::format("the attribute {} names the element type {}, which does not exist", name, n));
+    return Value::of_type(*t);
+  };
+  auto literal = [&](const Tensor& t) {
+    core::TensorNode node;
+    node.name = name;
+    node.type = t.type();
+    node.kind = core::TensorKind::Literal;
+    for (std::int64_t e : t.extents()) node.extents.push_back(b_.integer(e));
+    node.literal = t;
+    const core::TensorId id = b_.add(std::move(node));
+    return Value::of_tensor(id);
+  };
+  const AttributeKind k = c.attribute_kind;
+  if (!c.is_list) {
+    if (auto* n = std::get_if<std::int64_t>(&a)) {
+      if (k == AttributeKind::Int || k == AttributeKind::Bool) return Value::of(*n);
+      if (k == AttributeKind::Dtype) return dtype(*n);
+      return wrong();
+    }
+    if (auto* f = std::get_if<float>(&a)) return k == AttributeKind::Float ? of_float(*f) : wrong();
+    if (auto* s = std::get_if<std::string>(&a)) {
+      if (k == AttributeKind::String) return string(*s);
+      if (k == AttributeKind::Dtype)
+        if (auto t = element_type_named(*s)) return Value::of_type(*t);
+      return wrong();
+    }
+    if (auto* t = std::get_if<Tensor>(&a)) return k == AttributeKind::Tensor ? literal(*t) : wrong();
+    if (k == AttributeKind::Graph) fail_requirement(where, c.at, "operators with graphs inside are not defined in this edition", ErrorKind::Unsupported);
+    return wrong();
+  }
+  Values out;
+  if (auto* ns = std::get_if<std::vector<std::int64_t>>(&a)) {
+    if (k != AttributeKind::Int && k != AttributeKind::Bool && k != AttributeKind::Dtype && !(ns->empty())) return wrong();
+    for (std::int64_t n : *ns) out.push_back(k == AttributeKind::Dtype ? dtype(n) : Value::of(n));
+    return list(out);
+  }
+  if (auto* fs = std::get_if<std::vector<float>>(&a)) {
+    if (k != AttributeKind::Float && !fs->empty()) return wrong();
+    for (float f : *fs) out.push_back(of_float(f));
+    return list(out);
+  }
+  if (auto* ss = std::get_if<std::vector<std::string>>(&a)) {
+    if (k != AttributeKind::String && !ss->empty()) return wrong();
+    for (const std::string& s : *ss) out.push_back(string(s));
+    return list(out);
+  }
+  if (auto* ts = std::get_if<std::vector<Tensor>>(&a)) {
+    if (k != AttributeKind::Tensor) return wrong();
+    for (const Tensor& t : *ts) out.push_back(literal(t));
+    return list(out);
+  }
+  return wrong();
+}
+
+std::map<std::string, Value> Elaborator::attribute_values(const OperatorDefinition& op, const Call& call) {
+  std::map<std::string, Value> out;
+  for (const auto& [name, value] : call.attributes) {
+    const Symbol symbol = spec_.symbols().find(name);
+    auto it = std::find_if(op.clauses.begin(), op.clauses.end(), [&](const Clause& c) { return c.kind == ClauseKind::Attribute && c.name == symbol; });
+    if (symbol == NoSymbol || it == op.clauses.end()) {
+      Context where;
+      where.file = op.file;
+      std::string known;
+      for (const Clause& c : op.clauses)
+        if (c.kind == ClauseKind::Attribute) known += (known.empty() ? "" : ", ") + spec_.symbols().name(c.name);
+      Diagnostic d;
+      d.kind = ErrorKind::Requirement;
+      d.message = fmt::format("the attribute {} does not exist at version {}", bounded(name), call.version);
+      d.place = {op.file->path, op.at.line, 0};
+      d.hint = known.empty() ? "it has no attributes" : "its attributes are " + known;
+      throw ElaborationError{std::move(d)};
+    }
+    out[name] = attribute_value(op, *it, value);
+  }
+  return out;
+}
+
+Elaborator::Values Elaborator::apply_operator(const OperatorDefinition& op, std::int64_t opset, const std::map<std::string, Value>& attributes,
+                                              Values inputs, std::size_t outputs) {
+  // Scopes outlive the call: closures made in them may be evaluated later.
+  Application a;
+  a.scope.definition = &op;
+  a.scope.version = version_in_force(op, opset);
+  a.scope.opset = opset;
+  auto predefined = [&](std::string_view name, Value v) {
+    const Symbol s = spec_.symbols().find(name);
+    if (s != NoSymbol) a.scope.names.emplace_back(s, v);
+  };
+  predefined("opset", Value::of(opset));
+  predefined("version", Value::of(a.scope.version));
+  predefined("outputs", Value::of(static_cast<std::int64_t>(outputs)));
+  a.attributes = &attributes;
+  a.inputs = std::move(inputs);
+  a.context.scope = &a.scope;
+  a.context.file = op.file;
+  for (const Clause& c : op.clauses)
+    if (c.kind == ClauseKind::Out) a.outputs.push_back({&c, false, {}, false, {}});
+  for (const Clause& c : op.clauses) clause(a, c);
+  for (std::size_t k = a.next_input; k < a.inputs.size(); ++k)
+    if (!a.inputs[k].is(Tag::Absent))
+      fail_requirement(a.context, op.at, fmt::format("{} inputs are given; {} takes {}", a.inputs.size(), op.name, a.next_input));
+  Values results;
+  result_names_.clear();
+  for (OutputState& o : a.outputs) {
+    const std::string& name = spec_.symbols().name(o.clause->name);
+    if (!o.defined)
+      if (const Value* v = a.scope.find(o.clause->name); v && (v->is(Tag::Tensor) || v->is(Tag::List))) set_output(a, o, o.clause->at, *v);
+    if (!o.defined) {
+      if (!o.clause->optional) fail(a.context, o.clause->at, fmt::format("the output {} is not defined", name));
+      results.push_back(Value());
+      result_names_.push_back(name);
+      continue;
+    }
+    const bool several = o.clause->variadic || o.clause->each != NoSymbol;
+    for (std::size_t k = 0; k < o.values.size(); ++k) result_names_.push_back(several ? fmt::format("{}{}", name, k) : name);
+    results.insert(results.end(), o.values.begin(), o.values.end());
+  }
+  return results;
+}
+
+core::Program Elaborator::run(const Call& call) {
+  const OperatorDefinition* op = spec_.find(call.op, call.version);
+  if (!op) {
+    Diagnostic d;
+    d.kind = ErrorKind::Unsupported;
+    d.message = spec_.has(call.op) ? fmt::format("{} has no definition in force at version {}", call.op, call.version)
+                                   : fmt::format("the operator {} is not defined", bounded(call.op));
+    d.hint = "give its definition with --spec FILE; `ulpian spec list` shows what is defined";
+    throw ElaborationError{std::move(d)};
+  }
+  b_.program().op = call.op;
+  Values inputs;
+  for (const InputDescription& in : call.inputs) {
+    if (!in.present) {
+      inputs.push_back(Value());
+      b_.program().inputs.push_back(core::None);
+      continue;
+    }
+    core::TensorNode node;
+    node.type = in.type;
+    node.kind = core::TensorKind::Input;
+    for (const ExtentDescription& e : in.extents) {
+      if (e.symbol.empty()) {
+        node.extents.push_back(b_.integer(e.extent));
+        continue;
+      }
+      auto [it, fresh] = size_symbols_.try_emplace(e.symbol, 0);
+      if (fresh) it->second = b_.fresh_size(e.symbol);
+      node.extents.push_back(b_.size(it->second));
+    }
+    const core::TensorId t = b_.add(std::move(node));
+    known_.resize(t + 1);
+    known_[t] = in.value;
+    inputs.push_back(Value::of_tensor(t));
+    b_.program().inputs.push_back(t);
+  }
+  const auto attributes = attribute_values(*op, call);
+  known_.resize(b_.program().tensors.size());
+  const Values results = apply_operator(*op, call.version, attributes, std::move(inputs), call.outputs);
+  if (call.outputs > results.size()) {
+    Diagnostic d;
+    d.kind = ErrorKind::Requirement;
+    d.message = fmt::format("{} outputs are asked for; {} gives {}", call.outputs, call.op, results.size());
+    d.place = {op->file->path, op->at.line, 0};
+    throw ElaborationError{std::move(d)};
+  }
+  for (std::size_t k = 0; k < call.outputs; ++k) b_.program().outputs.push_back(results[k].is(Tag::Absent) ? core::None : results[k].tensor);
+  result_names_.resize(call.outputs);
+  b_.program().output_names = result_names_;
+  for (const auto& [term, value] : path_)
+    b_.program().path.push_back({value ? term : b_.primitive(Primitive::Not, term), {}, 0});
+  return b_.finish();
+}
+
+namespace {
+
+Diagnostic of_limit(const LimitReached& x, const Call& call) {
+  Diagnostic d;
+  d.kind = ErrorKind::Limit;
+  d.message = fmt::format("elaborating {} needs more {} than allowed", call.op, x.what);
+  return d;
+}
+
+}  // namespace
+
+Result<core::Program> elaborate(const Specification& specification, const Call& call, const ElaborationLimits& limits) {
+  try {
+    return Elaborator(specification, limits).run(call);
+  } catch (ElaborationError& x) {
+    return std::move(x.diagnostic);
+  } catch (const LimitReached& x) {
+    return of_limit(x, call);
+  } catch (const UndecidedCondition& x) {
+    Diagnostic d;
+    d.kind = ErrorKind::Unsupported;
+    d.message = fmt::format("whether {} holds decides the structure of {}, and nothing says it", x.text, call.op);
+    d.place = x.place;
+    d.hint = "give concrete extents with --shape";
+    return d;
+  }
+}
+
+Result<std::vector<core::Program>> elaborate_all(const Specification& specification, const Call& call, const ElaborationLimits& limits) {
+  std::vector<core::Program> out;
+  std::vector<std::vector<bool>> todo{{}};
+  std::optional<Diagnostic> refusal;
+  while (!todo.empty()) {
+    std::vector<bool> decisions = std::move(todo.back());
+    todo.pop_back();
+    try {
+      out.push_back(Elaborator(specification, limits, decisions).run(call));
+    } catch (ElaborationError& x) {
+      if (x.diagnostic.kind != ErrorKind::Requirement && x.diagnostic.kind != ErrorKind::Undefined) return std::move(x.diagnostic);
+      refusal = std::move(x.diagnostic);
+    } catch (const LimitReached& x) {
+      return of_limit(x, call);
+    } catch (const UndecidedCondition&) {
+      decisions.push_back(false);
+      todo.push_back(decisions);
+      decisions.back() = true;
+      todo.push_back(std::move(decisions));
+    }
+    if (out.size() + todo.size() > static_cast<std::size_t>(limits.splits)) {
+      Diagnostic d;
+      d.kind = ErrorKind::Limit;
+      d.message = fmt::format("{} splits into more than {} programs under these symbolic extents", call.op, limits.splits);
+      d.hint = "give concrete extents with --shape";
+      return d;
+    }
+  }
+  if (out.empty() && refusal) return *refusal;
+  return out;
+}
+
+}  // namespace ulpian::language

@@ -1,0 +1,73 @@
+// Elaboration: an operator's definition, applied to attributes and to inputs of known types, becomes a core program.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spec/core/graph.h"
+#include "spec/core/program.h"
+#include "spec/language/specification.h"
+
+namespace ulpian::language {
+
+// An extent: a number, or a named size symbol (the same name is the same symbol).
+struct ExtentDescription {
+  std::int64_t extent = 0;
+  std::string symbol;  // empty: `extent`
+};
+
+struct InputDescription {
+  bool present = true;
+  ElementType type = ElementType::F32;
+  std::vector<ExtentDescription> extents;
+  // The elements, where they are known: read by `static` inputs (shapes, axes). Others ignore it.
+  std::optional<Tensor> value;
+};
+
+struct Call {
+  std::string op;                   // "onnx.Conv"
+  std::int64_t version = 0;         // the opset version in force
+  Attributes attributes;
+  std::vector<InputDescription> inputs;
+  std::size_t outputs = 1;          // how many results the program names (trailing ones may be left out)
+};
+
+struct ElaborationLimits {
+  std::size_t memory_bytes = 256u << 20;
+  std::int64_t steps = 50'000'000;  // expressions evaluated
+  int call_depth = 400;
+  int splits = 64;                  // programs that undecided conditions may split one call into
+};
+
+// One program; a condition on size symbols that would need several is an error (kind Unsupported) that names it.
+// Errors: Requirement (a violated `require` or `refuse`), Undefined, Definition (the definition is wrong), Unsupported, Limit.
+Result<core::Program> elaborate(const Specification& specification, const Call& call, const ElaborationLimits& limits = {});
+
+// All programs that the undecided conditions lead to, each under its own path condition. Refused branches are left out.
+Result<std::vector<core::Program>> elaborate_all(const Specification& specification, const Call& call, const ElaborationLimits& limits = {});
+
+// One `example` of a definition: a call with values and what it must give.
+struct Example {
+  const OperatorDefinition* definition = nullptr;
+  Place place;
+  std::string title;                // "onnx.Conv example 2, T = f32"
+  Call call;
+  std::vector<std::optional<Tensor>> inputs;
+  bool expects_error = false;
+  struct Expected {
+    std::string name;
+    std::size_t output = 0;         // position among the results
+    Tensor value;
+    // `~`: within one unit of the last digit written, per element (absolute); empty for `=`.
+    std::vector<double> tolerance;
+  };
+  std::vector<Expected> expected;
+};
+
+// The examples of one definition; one without a type runs at every type that holds its literals exactly.
+Result<std::vector<Example>> examples_of(const Specification& specification, const OperatorDefinition& definition);
+
+}  // namespace ulpian::language

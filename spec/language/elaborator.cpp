@@ -1,0 +1,234 @@
+#include "spec/language/elaborator.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace ulpian::language {
+
+Arena::~Arena() = default;
+
+void* Arena::allocate(std::size_t bytes) {
+  bytes = (bytes + 15) & ~std::size_t{15};
+  if (static_cast<std::size_t>(end_ - at_) < bytes) {
+    const std::size_t chunk = std::max<std::size_t>(bytes, chunks_.empty() ? 16u << 10 : 256u << 10);
+    used_ += chunk;
+    if (used_ > most_) throw LimitReached{"memory"};
+    chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(chunk));
+    at_ = chunks_.back().get();
+    end_ = at_ + chunk;
+  }
+  void* out = at_;
+  at_ += bytes;
+  return out;
+}
+
+const Exact* Arena::keep(Exact value) {
+  exacts_.push_back(std::make_unique<const Exact>(std::move(value)));
+  return exacts_.back().get();
+}
+
+const std::string* Arena::keep(std::string value) {
+  used_ += value.size();
+  if (used_ > most_) throw LimitReached{"memory"};
+  strings_.push_back(std::make_unique<const std::string>(std::move(value)));
+  return strings_.back().get();
+}
+
+Elaborator::Elaborator(const Specification& specification, const ElaborationLimits& limits, std::vector<bool> decisions)
+    : spec_(specification), limits_(limits), arena_(limits.memory_bytes), decisions_(std::move(decisions)) {}
+
+void Elaborator::fail(const Context& c, Position at, std::string message, ErrorKind kind, std::string hint) const {
+  Diagnostic d = c.file ? diagnose(*c.file, at, kind, std::move(message)) : Diagnostic{kind, std::move(message), {}, {}, {}, {}, {}};
+  d.hint = std::move(hint);
+  throw ElaborationError{std::move(d)};
+}
+
+void Elaborator::fail_requirement(const Context& c, Position at, std::string message, ErrorKind kind) const {
+  // The user's program is at fault, not the definition: its place is named, its text is not shown.
+  Diagnostic d;
+  d.kind = kind;
+  d.message = std::move(message);
+  if (c.file) d.place = {c.file->path, at.line, 0};
+  throw ElaborationError{std::move(d)};
+}
+
+void Elaborator::step(const Context& c, Position at) {
+  if (++steps_ > limits_.steps) fail(c, at, fmt::format("elaboration takes more than {} steps", limits_.steps), ErrorKind::Limit);
+}
+
+void Elaborator::mark(const Context& c, Position at) {
+  if (!c.file) return;
+  const std::uint64_t key = static_cast<std::uint64_t>(c.file->index) << 32 | at.line;
+  auto [it, fresh] = places_.try_emplace(key, 0);
+  if (fresh) it->second = b_.add_place({c.file->path, at.line, 0});
+  b_.at(it->second);
+}
+
+Value Elaborator::list(std::span<const Value> items) {
+  Value* copy = arena_.array<Value>(std::max<std::size_t>(items.size(), 1));
+  std::copy(items.begin(), items.end(), copy);
+  return Value::of_list(arena_.make<ListData>(items.size(), copy));
+}
+
+Value Elaborator::number(const Exact& e) {
+  if (!e.is_negative_zero())
+    if (auto n = e.to_int64()) return Value::of(*n);
+  Value v;
+  v.tag = Tag::Number;
+  v.number = arena_.keep(e);
+  return v;
+}
+
+const Exact Elaborator::exact_of(const Value& v) const { return v.is(Tag::Integer) ? Exact(v.integer) : *v.number; }
+
+Value Elaborator::lookup(const Context& c, const Expr& e) {
+  for (const Environment* x = c.local; x; x = x->up)
+    if (x->name == e.symbol) return x->value;
+  if (c.scope)
+    if (const Value* v = c.scope->find(e.symbol)) return *v;
+  auto closure = [&](const Function* f, const SourceFile* file) {
+    Closure* k = arena_.make<Closure>();
+    k->name = spec_.symbols().name(f->name);
+    k->parameters = f->parameters;
+    k->body = f->body;
+    k->file = file;
+    Value v;
+    v.tag = Tag::Closure;
+    v.closure = k;
+    return v;
+  };
+  if (c.file) {
+    auto it = c.file->functions_by_name.find(e.symbol);
+    if (it != c.file->functions_by_name.end()) return closure(it->second, c.file);
+  }
+  if (c.scope && c.scope->definition && c.scope->definition->file != c.file) {
+    const auto& own = c.scope->definition->file->functions_by_name;
+    if (auto it = own.find(e.symbol); it != own.end()) return closure(it->second, c.scope->definition->file);
+  }
+  if (const Function* f = spec_.prelude_function(e.symbol)) return closure(f, spec_.file_of_prelude(f));
+  const std::string& name = spec_.symbols().name(e.symbol);
+  if (auto b = builtin_named(name)) {
+    switch (b->builtin) {
+      case Builtin::True: return Value::of_bool(true);
+      case Builtin::False: return Value::of_bool(false);
+      case Builtin::Infinity: return number(Exact::infinity(false));
+      case Builtin::NotANumber: return number(Exact::nan());
+      case Builtin::Pi: fail(c, e.at, "pi has no exact value", ErrorKind::Definition, "use cos_turn and sin_turn, which take turns");
+      case Builtin::Absent: return Value();
+      case Builtin::Type: return Value::of_type(b->type);
+      default: break;
+    }
+    return Value::of_builtin(static_cast<std::uint32_t>(b->builtin) | static_cast<std::uint32_t>(b->primitive) << 8);
+  }
+  fail(c, e.at, fmt::format("{} is not defined", name), ErrorKind::Definition, "names are used after they are defined, or come from the prelude");
+}
+
+const Environment* Elaborator::bind_pattern(const Context& c, Position at, std::span<const Parameter> names, bool is_list, const Value& v,
+                                            const Environment* up) {
+  if (!is_list) return bind(up, names[0].name, v);
+  if (!v.is(Tag::List)) fail(c, at, fmt::format("a list is needed for this pattern, not {}", describe_kind(v)));
+  const auto items = v.items();
+  std::size_t singles = 0, packs = 0;
+  for (const Parameter& p : names) ++(p.pack ? packs : singles);
+  if (items.size() < singles || (packs == 0 && items.size() > singles) || packs > 1)
+    fail(c, at, packs > 1 ? std::string("a pattern has at most one pack") : fmt::format("{} values for a pattern of {} names", items.size(), names.size()));
+  std::size_t k = 0;
+  for (const Parameter& p : names) {
+    if (p.pack) {
+      const std::size_t n = items.size() - singles;
+      up = bind(up, p.name, list(items.subspan(k, n)));
+      k += n;
+    } else {
+      up = bind(up, p.name, items[k++]);
+    }
+  }
+  return up;
+}
+
+std::string Elaborator::message(const Context& c, const Message& m) {
+  std::string out;
+  for (std::size_t k = 0; k < m.literals.size(); ++k) {
+    out += m.literals[k];
+    if (k >= m.values.size()) continue;
+    try {
+      out += show(eval(c, m.values[k]));
+    } catch (const ElaborationError&) {
+      out += "?";  // a message never hides the fault that it reports
+    }
+  }
+  return out;
+}
+
+std::string Elaborator::show(const Value& v) const {
+  switch (v.tag) {
+    case Tag::Absent: return "absent";
+    case Tag::Integer: return std::to_string(v.integer);
+    case Tag::Number: return v.number->to_string();
+    case Tag::Bool: return v.boolean ? "true" : "false";
+    case Tag::String: return *v.string;
+    case Tag::Type: return std::string(name_of(v.type));
+    case Tag::List: {
+      std::string out = "[";
+      for (std::size_t k = 0; k < v.list->size; ++k) out += (k ? ", " : "") + show(v.list->items[k]);
+      return out + "]";
+    }
+    case Tag::Closure: return fmt::format("function {}", v.closure->name);
+    case Tag::Builtin: return "a built-in function";
+    case Tag::Operator: return std::string(v.op->name);
+    case Tag::Tensor: return b_.program().tensors[v.tensor].name;
+    case Tag::Term: return core::to_string(b_.program(), v.term);
+  }
+  ensure(false);
+}
+
+std::string Elaborator::describe_kind(const Value& v) const {
+  switch (v.tag) {
+    case Tag::Absent: return "an absent value";
+    case Tag::Integer:
+    case Tag::Number: return "the number " + show(v);
+    case Tag::Bool: return show(v);
+    case Tag::String: return fmt::format("the string \"{}\"", *v.string);
+    case Tag::Type: return fmt::format("the element type {}", name_of(v.type));
+    case Tag::List: return fmt::format("a list of {}", v.list->size);
+    case Tag::Closure: return fmt::format("the function {}", v.closure->name);
+    case Tag::Builtin: return "a built-in function";
+    case Tag::Operator: return fmt::format("the operator {}", v.op->name);
+    case Tag::Tensor: return fmt::format("the tensor {}", b_.program().tensors[v.tensor].name);
+    case Tag::Term: return fmt::format("an element of type {}", name_of(b_.type_of(v.term)));
+  }
+  ensure(false);
+}
+
+std::optional<std::vector<ElementType>> type_set(std::string_view name) {
+  using T = ElementType;
+  static const std::vector<T> Floats{T::F32, T::F64, T::F16, T::BF16}, Integers{T::I32, T::I64, T::I8, T::I16, T::U8, T::U16, T::U32, T::U64},
+      Signed{T::I32, T::I64, T::I8, T::I16}, Unsigned{T::U8, T::U16, T::U32, T::U64}, Complex{T::C64, T::C128},
+      Fp8{T::F8E4M3FN, T::F8E4M3FNUZ, T::F8E5M2, T::F8E5M2FNUZ, T::F8E8M0};
+  auto join = [](std::initializer_list<std::vector<T>> parts) {
+    std::vector<T> out;
+    for (const auto& p : parts) out.insert(out.end(), p.begin(), p.end());
+    return out;
+  };
+  if (name == "float") return Floats;
+  if (name == "int") return Integers;
+  if (name == "signed") return Signed;
+  if (name == "unsigned") return Unsigned;
+  if (name == "complex") return Complex;
+  if (name == "fp8") return Fp8;
+  if (name == "numeric") return join({Floats, Integers});
+  if (name == "any") return join({Floats, Integers, {T::Bool, T::String}, Complex, Fp8, {T::F4E2M1, T::I4, T::U4, T::I2, T::U2}});
+  if (auto t = element_type_named(name)) return std::vector<T>{*t};
+  return std::nullopt;
+}
+
+std::optional<ElementType> element_type_numbered(std::string_view op, std::int64_t number) {
+  using T = ElementType;
+  (void)op;  // ONNX's numbering serves every dialect that stores element types as integers
+  static constexpr T Onnx[] = {T::F32, T::F32, T::U8, T::I8, T::U16, T::I16, T::I32, T::I64, T::String, T::Bool, T::F16, T::F64, T::U32, T::U64, T::C64,
+                               T::C128, T::BF16, T::F8E4M3FN, T::F8E4M3FNUZ, T::F8E5M2, T::F8E5M2FNUZ, T::U4, T::I4, T::F4E2M1, T::F8E8M0, T::U2, T::I2};
+  if (number < 1 || number >= static_cast<std::int64_t>(std::size(Onnx))) return std::nullopt;
+  return Onnx[number];
+}
+
+}  // namespace ulpian::language

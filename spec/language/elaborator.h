@@ -1,0 +1,188 @@
+// The elaborator: evaluates what is static, and builds terms from the rest. Private to spec/language; one instance elaborates one call along
+// one path of decisions. Split over elaborator_*.cpp by what is evaluated.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "spec/core/builder.h"
+#include "spec/language/builtins.h"
+#include "spec/language/elaborate.h"
+#include "spec/language/values.h"
+
+namespace ulpian::language {
+
+struct ElaborationError {
+  Diagnostic diagnostic;
+};
+// A condition on size symbols that nothing decides.
+struct UndecidedCondition {
+  core::TermId condition;
+  std::string text;
+  Place place;
+};
+
+class Elaborator {
+public:
+  Elaborator(const Specification& specification, const ElaborationLimits& limits, std::vector<bool> decisions = {});
+
+  core::Program run(const Call& call);
+
+  // Static evaluation for the examples: settings and literals, outside any operator.
+  Value evaluate_static(const OperatorDefinition& definition, std::int64_t version, const Expr* e);
+  std::string show(const Value& v) const;
+  const Exact exact_of(const Value& v) const;
+
+private:
+  struct Context {
+    const Environment* local = nullptr;
+    const Scope* scope = nullptr;
+    const SourceFile* file = nullptr;
+  };
+  using Values = std::vector<Value>;
+
+  // --- names and errors (elaborator.cpp)
+  [[noreturn]] void fail(const Context& c, Position at, std::string message, ErrorKind kind = ErrorKind::Definition, std::string hint = {}) const;
+  [[noreturn]] void fail_requirement(const Context& c, Position at, std::string message, ErrorKind kind = ErrorKind::Requirement) const;
+  void step(const Context& c, Position at);
+  void mark(const Context& c, Position at);
+  Value lookup(const Context& c, const Expr& e);
+  const Environment* bind(const Environment* up, Symbol name, Value v) { return arena_.make<Environment>(name, v, up); }
+  const Environment* bind_pattern(const Context& c, Position at, std::span<const Parameter> names, bool is_list, const Value& v, const Environment* up);
+  std::string message(const Context& c, const Message& m);
+  std::string describe_kind(const Value& v) const;
+  Value list(std::span<const Value> items);
+  Value number(const Exact& e);
+  Value string(std::string s) { return Value::of_string(arena_.keep(std::move(s))); }
+
+  // --- static numbers and element terms (elaborator_scalars.cpp)
+  ElementType type_of(const Context& c, Position at, const Value& v);
+  bool is_scalar_static(const Value& v) const { return v.is_number() || v.is(Tag::Bool) || v.is(Tag::String); }
+  Value scalar(const Context& c, Position at, const Value& v);              // reads a rank-0 tensor; others pass
+  core::TermId to(const Context& c, Position at, const Value& v, ElementType type);
+  core::TermId to_term(const Context& c, Position at, const Value& v);      // at its own type
+  ElementType join(const Context& c, Position at, std::span<const Value> xs);
+  Value of_term(core::TermId t) const;                                      // constants of Z and bool become static values
+  Value apply(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
+  Value apply_static(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
+  Value apply_terms(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
+  Value equal(const Context& c, Position at, const Value& a, const Value& b);
+  Value both(const Context& c, Position at, const Value& a, const Value& b, Primitive p);
+  Value negation(const Context& c, Position at, const Value& a);
+  Value select(const Context& c, Position at, core::TermId condition, const Value& a, const Value& b);
+  Value index(const Context& c, Position at, const Value& v);               // Integer or a Z term
+  core::TermId index_term(const Context& c, Position at, const Value& v);
+  Value read(const Context& c, Position at, core::TensorId t, std::span<const Value> index, const Value* otherwise, bool optional);
+  bool truth(const Context& c, Position at, const Value& v);
+  bool is_symbolic(const Value& v) const;
+  std::int64_t static_integer(const Context& c, Position at, const Value& v, std::string_view what);
+
+  // --- expressions (elaborator_expressions.cpp)
+  Value eval(const Context& c, const Expr* e);
+  Values items(const Context& c, std::span<const Expr* const> es);
+  Value eval_if(const Context& c, const Expr& e);
+  Value eval_symbolic_if(const Context& c, const Expr& e, core::TermId condition);
+  Value eval_binary(const Context& c, const Expr& e);
+  Value eval_index(const Context& c, const Expr& e, const Value* otherwise, bool optional);
+  Value index_list(const Context& c, Position at, const Value& v, std::span<const Value> index, const Value* otherwise, bool optional);
+  Value eval_slice(const Context& c, const Expr& e);
+  Value eval_list_for(const Context& c, const Expr& e);
+  Value eval_or_else(const Context& c, const Expr& e);
+
+  // --- binders, reductions and tensors (elaborator_binders.cpp)
+  struct Bound {
+    Context inner;
+    std::vector<core::Variable> variables;
+    std::vector<core::TermId> extents;
+  };
+  Bound bind_indices(const Context& c, std::span<const Binder> binders);
+  Value eval_reduce(const Context& c, const Expr& e);
+  Value eval_accumulate(const Context& c, const Expr& e);
+  Value eval_argsort(const Context& c, const Expr& e);
+  Value eval_each(const Context& c, const Expr& e);
+  Value eval_where(const Context& c, const Expr& e);
+  Value eval_scatter(const Context& c, const Expr& e);
+  Value eval_choice(const Context& c, const Expr& e);
+  Value extent_value(core::TermId t) const;
+  Value extents_of(core::TensorId t);
+
+  // --- calls (elaborator_calls.cpp)
+  Value eval_call(const Context& c, const Expr& e);
+  Value call_closure(const Context& c, Position at, const Closure& f, std::span<const Value> arguments);
+  Value call_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments, const Expr* e);
+  Value call_value_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments);
+  Value call_type_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments);
+  Value call_element_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments);
+  Value eval_cast(const Context& c, Position at, std::span<const Value> arguments);
+  Value call_operator(const Context& c, Position at, const OperatorReference& op, const Expr& e);
+  void need(const Context& c, Position at, std::string_view name, std::span<const Value> arguments, std::size_t least, std::size_t most);
+  ElementType type_argument(const Context& c, Position at, const Value& v);
+
+  // --- definitions (elaborator_clauses.cpp)
+  struct OutputState {
+    const Clause* clause = nullptr;
+    bool has_shape = false;
+    Values shape;
+    bool defined = false;
+    Values values;  // one, or several of a variadic output
+  };
+  struct Application {
+    Scope scope;
+    Context context;
+    const std::map<std::string, Value>* attributes = nullptr;
+    std::vector<Value> inputs;
+    std::size_t next_input = 0;
+    std::vector<OutputState> outputs;
+    std::vector<std::pair<Symbol, std::vector<ElementType>>> sets;
+  };
+  Values apply_operator(const OperatorDefinition& op, std::int64_t opset, const std::map<std::string, Value>& attributes, Values inputs,
+                        std::size_t outputs);
+  void clause(Application& a, const Clause& c);
+  void type_clause(Application& a, const Clause& c);
+  void in_clause(Application& a, const Clause& c);
+  void variadic_input(Application& a, const Clause& c);
+  void attribute_clause(Application& a, const Clause& c);
+  void out_clause(Application& a, const Clause& c);
+  void equation(Application& a, const Clause& c);
+  void let(Application& a, const Clause& c);
+  void recurrence(Application& a, const Clause& c);
+  void match_type(Application& a, const Clause& c, ElementType type);
+  void bind_extents(Application& a, const Clause& c, const Values& extents);
+  std::optional<ElementType> named_type(const Application& a, Symbol name) const;
+  void demand(const Context& c, Position at, const Value& condition, std::string text);
+  core::TensorId comprehension(const Context& c, Position at, std::string_view name, std::span<const Binder> binders, const Values* shape,
+                               std::optional<ElementType> type, const Expr* body);
+  core::TermId body_term(const Context& c, Position at, const Value& v, std::optional<ElementType> type);
+  OutputState* output_named(Application& a, Symbol name);
+  std::optional<ElementType> equation_type(Application& a, const Clause& c, const OutputState* out);
+  void set_output(Application& a, OutputState& out, Position at, const Value& v);
+  std::map<std::string, Value> attribute_values(const OperatorDefinition& op, const Call& call);
+  Value attribute_value(const OperatorDefinition& op, const Clause& c, const Attribute& a);
+
+  const Specification& spec_;
+  ElaborationLimits limits_;
+  core::Builder b_;
+  Arena arena_;
+  std::vector<bool> decisions_;
+  std::size_t used_decisions_ = 0;
+  std::vector<std::pair<core::TermId, bool>> path_;    // decided, or required
+  std::vector<std::pair<core::TermId, bool>> guards_;  // of the symbolic `if`s around
+  std::int64_t steps_ = 0;
+  int call_depth_ = 0;
+  int eval_depth_ = 0;
+  std::vector<std::optional<Tensor>> known_;           // per tensor: the elements of a static input
+  std::vector<bool> static_symbols_;                   // per tensor: an unknown static input, whose elements are size symbols
+  std::map<std::string, core::Size> size_symbols_;
+  std::unordered_map<std::uint64_t, std::uint32_t> places_;
+  std::vector<std::string> result_names_;              // of the operator applied last
+};
+
+// The element types that a set's name stands for: "float", "numeric", "any", ..., or one type.
+std::optional<std::vector<ElementType>> type_set(std::string_view name);
+// The element type that a dialect's attribute numbers (ONNX: TensorProto.DataType).
+std::optional<ElementType> element_type_numbered(std::string_view op, std::int64_t number);
+
+}  // namespace ulpian::language

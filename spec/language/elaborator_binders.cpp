@@ -1,0 +1,232 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "spec/language/elaborator.h"
+
+namespace ulpian::language {
+namespace {
+
+using core::TermId;
+using core::Variable;
+
+std::optional<core::ReduceKind> reduce_kind(std::string_view name) {
+  for (int k = 0; k <= static_cast<int>(core::ReduceKind::ArgMin); ++k)
+    if (core::name_of(static_cast<core::ReduceKind>(k)) == name) return static_cast<core::ReduceKind>(k);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Value Elaborator::extent_value(TermId t) const { return of_term(t); }
+
+Value Elaborator::extents_of(core::TensorId t) {
+  const auto& extents = b_.program().tensors[t].extents;
+  Values out(extents.size());
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = extent_value(extents[k]);
+  return list(out);
+}
+
+Elaborator::Bound Elaborator::bind_indices(const Context& c, std::span<const Binder> binders) {
+  Bound out;
+  out.inner = c;
+  for (const Binder& binder : binders) {
+    if (!binder.bound) fail(c, binder.at, fmt::format("the index {} needs a bound here", spec_.symbols().name(binder.name)));
+    const Value bound = eval(out.inner, binder.bound);
+    const std::string& name = spec_.symbols().name(binder.name);
+    if (binder.pack) {
+      if (!bound.is(Tag::List)) fail(c, binder.at, fmt::format("{}... needs a list of bounds, not {}", name, describe_kind(bound)));
+      Values indices;
+      for (const Value& v : bound.items()) {
+        const Variable x = b_.fresh(name);
+        out.variables.push_back(x);
+        out.extents.push_back(index_term(c, binder.at, v));
+        indices.push_back(Value::of_term(b_.variable(x)));
+      }
+      out.inner.local = bind(out.inner.local, binder.name, list(indices));
+    } else {
+      const TermId extent = index_term(c, binder.at, bound);
+      const Variable x = b_.fresh(name);
+      out.variables.push_back(x);
+      out.extents.push_back(extent);
+      out.inner.local = bind(out.inner.local, binder.name, Value::of_term(b_.variable(x)));
+    }
+  }
+  return out;
+}
+
+Value Elaborator::eval_reduce(const Context& c, const Expr& e) {
+  const auto kind = reduce_kind(spec_.symbols().name(e.symbol));
+  ensure(kind.has_value());
+  std::optional<ElementType> accumulator;
+  if (e.args[0]) accumulator = type_argument(c, e.args[0]->at, eval(c, e.args[0]));
+  Bound bound = bind_indices(c, e.binders);
+  if (bound.variables.empty()) {
+    // A reduction over no axes has one position.
+    bound.variables.push_back(b_.fresh("one"));
+    bound.extents.push_back(b_.integer(1));
+  }
+  TermId filter = core::None, initial = core::None;
+  if (e.args[1]) {
+    const Value f = scalar(bound.inner, e.args[1]->at, eval(bound.inner, e.args[1]));
+    if (!(f.is(Tag::Bool) && f.boolean)) filter = to(bound.inner, e.args[1]->at, f, ElementType::Bool);
+  }
+  const Value initial_value = e.args[2] ? scalar(c, e.args[2]->at, eval(c, e.args[2])) : Value();
+  const Expr* body = e.args[3];
+  std::vector<TermId> bodies;
+  ElementType type = ElementType::Z;
+  switch (*kind) {
+    case core::ReduceKind::Count: break;
+    case core::ReduceKind::Any:
+    case core::ReduceKind::All:
+      type = ElementType::Bool;
+      bodies.push_back(to(bound.inner, body->at, scalar(bound.inner, body->at, eval(bound.inner, body)), type));
+      break;
+    case core::ReduceKind::Dot: {
+      if (body->kind != ExprKind::Binary || body->op != Operator::Multiply)
+        fail(c, body->at, "the body of dot is a product", ErrorKind::Definition, "write dot(k < K) a * b; anything else is a sum");
+      Value factors[2] = {scalar(bound.inner, body->at, eval(bound.inner, body->args[0])), scalar(bound.inner, body->at, eval(bound.inner, body->args[1]))};
+      type = accumulator ? *accumulator : join(bound.inner, body->at, factors);
+      for (const Value& f : factors) {
+        TermId t = f.is(Tag::Term) ? f.term : to(bound.inner, body->at, f, type);
+        // A narrower factor widens exactly.
+        if (b_.type_of(t) != type && is_float(b_.type_of(t)) && is_float(type) && bits_of(b_.type_of(t)) < bits_of(type)) t = b_.cast(type, t, CastMode::Plain);
+        bodies.push_back(to(bound.inner, body->at, Value::of_term(t), type));
+      }
+      break;
+    }
+    case core::ReduceKind::ArgMax:
+    case core::ReduceKind::ArgMin: bodies.push_back(to_term(bound.inner, body->at, eval(bound.inner, body))); break;
+    case core::ReduceKind::Sum:
+    case core::ReduceKind::Product:
+    case core::ReduceKind::Maximum:
+    case core::ReduceKind::Minimum: {
+      const Value v = scalar(bound.inner, body->at, eval(bound.inner, body));
+      TermId t = v.is(Tag::Term) || !accumulator ? to_term(bound.inner, body->at, v) : to(bound.inner, body->at, v, *accumulator);
+      type = accumulator ? *accumulator : b_.type_of(t);
+      if (b_.type_of(t) != type) {
+        mark(c, body->at);
+        t = b_.type_of(t) == ElementType::Z && type == ElementType::R ? b_.primitive(Primitive::ToReal, t) : b_.cast(type, t, CastMode::Plain);
+      }
+      bodies.push_back(t);
+      break;
+    }
+  }
+  if (e.args[2]) initial = to(c, e.args[2]->at, initial_value, type);
+  mark(c, e.at);
+  return of_term(b_.reduce(*kind, type, bound.variables, bound.extents, filter, e.optional, initial, bodies));
+}
+
+Value Elaborator::eval_accumulate(const Context& c, const Expr& e) {
+  Bound bound = bind_indices(c, e.binders);
+  const TermId initial = to_term(c, e.args[0]->at, eval(c, e.args[0]));
+  const ElementType type = b_.type_of(initial);
+  const Variable accumulator = b_.fresh(spec_.symbols().name(e.symbol), type);
+  Context inner = bound.inner;
+  inner.local = bind(inner.local, e.symbol, Value::of_term(b_.variable(accumulator)));
+  const TermId body = to(inner, e.args[1]->at, eval(inner, e.args[1]), type);
+  mark(c, e.at);
+  return Value::of_term(b_.fold(bound.variables, bound.extents, accumulator, initial, body));
+}
+
+Value Elaborator::eval_argsort(const Context& c, const Expr& e) {
+  Bound bound = bind_indices(c, e.binders);
+  if (bound.variables.size() != 1) fail(c, e.at, "argsort orders one index");
+  const TermId place = index_term(c, e.args[0]->at, eval(c, e.args[0]));
+  const Value key = eval(bound.inner, e.args[1]);
+  std::vector<TermId> keys;
+  if (key.is(Tag::List))
+    for (const Value& k : key.items()) keys.push_back(to_term(bound.inner, e.args[1]->at, k));
+  else
+    keys.push_back(to_term(bound.inner, e.args[1]->at, key));
+  bool descending = e.descending;
+  if (descending && e.args[2]) descending = truth(c, e.args[2]->at, eval(c, e.args[2]));
+  mark(c, e.at);
+  return Value::of_term(b_.nth(bound.variables[0], bound.extents[0], place, keys, descending));
+}
+
+Value Elaborator::eval_each(const Context& c, const Expr& e) {
+  Bound bound = bind_indices(c, e.binders);
+  core::TensorNode node;
+  node.name = "each";
+  node.kind = core::TensorKind::Comprehension;
+  node.body = to_term(bound.inner, e.args[0]->at, eval(bound.inner, e.args[0]));
+  node.type = b_.type_of(node.body);
+  node.extents = bound.extents;
+  node.variables = bound.variables;
+  mark(c, e.at);
+  return Value::of_tensor(b_.add(std::move(node)));
+}
+
+Value Elaborator::eval_where(const Context& c, const Expr& e) {
+  Bound bound = bind_indices(c, e.binders);
+  core::TensorNode node;
+  node.name = "where";
+  node.kind = core::TensorKind::Where;
+  node.type = ElementType::Z;
+  node.body = to(bound.inner, e.args[0]->at, scalar(bound.inner, e.args[0]->at, eval(bound.inner, e.args[0])), ElementType::Bool);
+  node.domain = bound.extents;
+  node.variables = bound.variables;
+  mark(c, e.at);
+  const auto id = static_cast<core::TensorId>(b_.program().tensors.size());
+  const core::Size count = b_.fresh_size(fmt::format("count{}", id), id);
+  node.extents = {b_.size(count), b_.integer(static_cast<std::int64_t>(bound.variables.size()))};
+  return Value::of_tensor(b_.add(std::move(node)));
+}
+
+Value Elaborator::eval_scatter(const Context& c, const Expr& e) {
+  Bound bound = bind_indices(c, e.binders);
+  const Value base = eval(c, e.args[3]);
+  if (!base.is(Tag::Tensor)) fail(c, e.args[3]->at, fmt::format("scatter writes into a tensor, not {}", describe_kind(base)));
+  const ElementType type = b_.program().tensors[base.tensor].type;
+  core::TensorNode node;
+  node.name = "scatter";
+  node.kind = core::TensorKind::Scatter;
+  node.type = type;
+  node.extents = b_.program().tensors[base.tensor].extents;
+  node.variables = bound.variables;
+  node.domain = bound.extents;
+  node.scatter.base = base.tensor;
+  if (e.args[0]) {
+    const Value f = scalar(bound.inner, e.args[0]->at, eval(bound.inner, e.args[0]));
+    if (!(f.is(Tag::Bool) && f.boolean)) node.scatter.filter = to(bound.inner, e.args[0]->at, f, ElementType::Bool);
+  }
+  node.body = to(bound.inner, e.args[1]->at, eval(bound.inner, e.args[1]), type);
+  const Value where = eval(bound.inner, e.args[2]);
+  if (where.is(Tag::List))
+    for (const Value& v : where.items()) node.scatter.index.push_back(index_term(bound.inner, e.args[2]->at, v));
+  else
+    node.scatter.index.push_back(index_term(bound.inner, e.args[2]->at, where));
+  if (node.scatter.index.size() != node.extents.size())
+    fail(c, e.args[2]->at, fmt::format("{} indices into a tensor of rank {}", node.scatter.index.size(), node.extents.size()));
+  if (e.args[4]) {
+    const Value mode = eval(c, e.args[4]);
+    bool known = false;
+    for (int k = 0; mode.is(Tag::String) && k <= static_cast<int>(core::ScatterMode::Minimum); ++k)
+      if (core::name_of(static_cast<core::ScatterMode>(k)) == *mode.string) {
+        node.scatter.mode = static_cast<core::ScatterMode>(k);
+        known = true;
+      }
+    if (!known) fail(c, e.args[4]->at, fmt::format("{} is no way to combine writes", describe_kind(mode)), ErrorKind::Definition, "last, any, add, mul, max or min");
+  }
+  mark(c, e.at);
+  return Value::of_tensor(b_.add(std::move(node)));
+}
+
+Value Elaborator::eval_choice(const Context& c, const Expr& e) {
+  Values xs = items(c, e.args);
+  bool all_static = true;
+  for (Value& v : xs) {
+    v = scalar(c, e.at, v);
+    if (v.is(Tag::Term)) all_static = false;
+  }
+  // Between static values the choice is one for the whole operator; canonical is the first.
+  if (all_static) return xs[0];
+  const ElementType type = join(c, e.at, xs);
+  std::vector<TermId> terms;
+  for (const Value& v : xs) terms.push_back(to(c, e.at, v, type));
+  mark(c, e.at);
+  return Value::of_term(b_.choice(e.kind == ExprKind::OneOf ? core::ChoiceKind::OneOf : core::ChoiceKind::WithinBody, terms));
+}
+
+}  // namespace ulpian::language

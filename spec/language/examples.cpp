@@ -1,0 +1,393 @@
+// The `example`s of definitions, made into calls with values and expectations.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "spec/language/elaborate.h"
+#include "spec/language/elaborator.h"
+
+namespace ulpian::language {
+namespace {
+
+// A nested list of scalars as extents and a flat sequence.
+struct Array {
+  Extents extents;
+  std::vector<Value> elements;
+  std::vector<const Expr*> literals;  // where each was written, or null
+};
+
+bool is_literal_list(const Expr* e) { return e && e->kind == ExprKind::List; }
+
+bool flatten(const Value& v, const Expr* e, std::size_t depth, Array& out) {
+  if (!v.is(Tag::List)) {
+    if (out.extents.size() != depth && !(out.elements.empty() && out.extents.size() <= depth)) return false;
+    out.elements.push_back(v);
+    out.literals.push_back(e);
+    return out.extents.size() == depth;
+  }
+  const auto n = static_cast<std::int64_t>(v.list->size);
+  if (out.extents.size() <= depth) {
+    if (!out.elements.empty()) return false;
+    out.extents.push_back(n);
+  } else if (out.extents[depth] != n) {
+    return false;
+  }
+  const bool parallel = is_literal_list(e) && e->args.size() == v.list->size;
+  for (std::size_t k = 0; k < v.list->size; ++k)
+    if (!flatten(v.list->items[k], parallel ? e->args[k] : nullptr, depth + 1, out)) return false;
+  return true;
+}
+
+// One unit of the last digit written: 0.0900 is 1e-4, 12 is 1, 1.5e3 is 100.
+double unit_of_last_digit(const Expr* e) {
+  while (e && e->kind == ExprKind::Unary && e->op == Operator::Negate) e = e->args[0];
+  if (!e || e->kind != ExprKind::Number) return 0;
+  const std::string& t = e->text;
+  const std::size_t mark = t.find_first_of("eE");
+  const std::string digits = t.substr(0, mark);
+  const std::size_t point = digits.find('.');
+  int exponent = point == std::string::npos ? 0 : -static_cast<int>(digits.size() - point - 1);
+  if (mark != std::string::npos) exponent += std::stoi(t.substr(mark + 1));
+  double unit = 1;
+  for (int k = 0; k < std::abs(exponent); ++k) unit = exponent < 0 ? unit / 10 : unit * 10;
+  return unit;
+}
+
+}  // namespace
+
+Value Elaborator::evaluate_static(const OperatorDefinition& definition, std::int64_t version, const Expr* e) {
+  static const Scope Empty{};
+  (void)version;
+  Context c;
+  c.file = definition.file;
+  c.scope = &Empty;
+  return eval(c, e);
+}
+
+namespace {
+
+class ExampleBuilder {
+public:
+  ExampleBuilder(const Specification& spec, const OperatorDefinition& op) : spec_(spec), op_(op), eval_(spec, {}) {}
+
+  std::vector<Example> run() {
+    std::vector<Example> out;
+    int number = 0;
+    for (const Clause& c : op_.clauses)
+      if (c.kind == ClauseKind::Example) example(c, ++number, out);
+    return out;
+  }
+
+private:
+  [[noreturn]] void fail(const Clause& c, std::string text) const {
+    throw ElaborationError{diagnose(*op_.file, c.at, ErrorKind::Definition, std::move(text))};
+  }
+  const std::string& name(Symbol s) const { return spec_.symbols().name(s); }
+
+  void example(const Clause& c, int number, std::vector<Example>& out) {
+    std::int64_t version = op_.since.front();
+    std::map<Symbol, ElementType> fixed;
+    Attributes attributes;
+    std::map<Symbol, ElementType> dtypes;
+    for (const NamedArgument& s : c.settings) {
+      const Value v = eval_.evaluate_static(op_, version, s.value);
+      if (name(s.name) == "version") {
+        if (!v.is(Tag::Integer)) fail(c, "version = N names an opset version");
+        version = v.integer;
+        continue;
+      }
+      auto clause_named = [&](ClauseKind kind) {
+        auto it = std::find_if(op_.clauses.begin(), op_.clauses.end(), [&](const Clause& k) { return k.kind == kind && k.name == s.name; });
+        return it == op_.clauses.end() ? nullptr : &*it;
+      };
+      if (clause_named(ClauseKind::Type)) {
+        if (!v.is(Tag::Type)) fail(c, fmt::format("{} is an element type", name(s.name)));
+        fixed[s.name] = v.type;
+      } else if (const Clause* a = clause_named(ClauseKind::Attribute)) {
+        attributes.emplace(name(s.name), attribute(c, *a, v));
+        if (a->attribute_kind == AttributeKind::Dtype && v.is(Tag::Type)) dtypes[s.name] = v.type;
+      } else {
+        fail(c, fmt::format("{} is no attribute, type or version of {}", name(s.name), op_.name));
+      }
+    }
+    collect(c);
+    // Type variables that the example leaves open: the first runs over all types that hold its literals, the others take the first such.
+    std::vector<std::pair<Symbol, std::vector<ElementType>>> open;
+    for (const Clause& k : op_.clauses) {
+      if (k.kind != ClauseKind::Type || fixed.count(k.name)) continue;
+      std::vector<ElementType> fitting;
+      for (ElementType t : types_of(k, version))
+        if (holds_all(k.name, t)) fitting.push_back(t);
+      if (fitting.empty()) fail(c, fmt::format("no element type of {} holds the literals of this example", name(k.name)));
+      open.emplace_back(k.name, std::move(fitting));
+    }
+    std::vector<std::map<Symbol, ElementType>> assignments{fixed};
+    for (std::size_t k = 0; k < open.size(); ++k) {
+      if (k == 0) {
+        assignments.clear();
+        for (ElementType t : open[0].second) {
+          assignments.push_back(fixed);
+          assignments.back()[open[0].first] = t;
+        }
+      } else {
+        for (auto& a : assignments) a[open[k].first] = prefer(open[k].second, a[open[0].first]);
+      }
+    }
+    for (const auto& types : assignments) out.push_back(build(c, number, version, attributes, types, dtypes));
+  }
+
+  // Several type variables are mostly the same type.
+  static ElementType prefer(const std::vector<ElementType>& fitting, ElementType like) {
+    return std::find(fitting.begin(), fitting.end(), like) != fitting.end() ? like : fitting.front();
+  }
+
+  struct Item {
+    const Clause* clause;
+    const ExampleValue* written;
+    std::vector<Array> arrays;  // one, or several of a variadic one
+  };
+
+  void collect(const Clause& c) {
+    items_.clear();
+    for (const ExampleValue& v : c.values) {
+      auto it = std::find_if(op_.clauses.begin(), op_.clauses.end(), [&](const Clause& k) {
+        return (k.kind == ClauseKind::In || k.kind == ClauseKind::Out) && k.name == v.name;
+      });
+      if (it == op_.clauses.end()) fail(c, fmt::format("{} is no input or output of {}", name(v.name), op_.name));
+      Item item{&*it, &v, {}};
+      const Value value = eval_.evaluate_static(op_, 0, v.value);
+      auto add = [&](const Value& x, const Expr* e) {
+        Array a;
+        if (!flatten(x, e, 0, a)) fail(c, fmt::format("the value of {} is not a rectangular array", name(v.name)));
+        item.arrays.push_back(std::move(a));
+      };
+      if (it->variadic || it->each != NoSymbol) {
+        if (!value.is(Tag::List)) fail(c, fmt::format("{} is a list of arrays", name(v.name)));
+        const bool parallel = is_literal_list(v.value) && v.value->args.size() == value.list->size;
+        for (std::size_t k = 0; k < value.list->size; ++k) add(value.list->items[k], parallel ? v.value->args[k] : nullptr);
+      } else {
+        add(value, v.value);
+      }
+      items_.push_back(std::move(item));
+    }
+  }
+
+  std::vector<ElementType> types_of(const Clause& k, std::int64_t version) const {
+    const TypeSet* chosen = &k.sets[0];
+    for (const TypeSet& s : k.sets)
+      if (s.before && version < s.before) chosen = &s;
+    std::vector<ElementType> out;
+    for (Symbol s : chosen->names)
+      if (auto set = type_set(name(s))) out.insert(out.end(), set->begin(), set->end());
+    // Types whose storage and arithmetic this edition does not have are left to it.
+    std::erase_if(out, [](ElementType t) { return is_complex(t) || (t != ElementType::String && bits_of(t) < 8 && t != ElementType::Bool); });
+    return out;
+  }
+
+  bool holds(ElementType t, const Value& v) const {
+    if (v.is(Tag::Bool)) return t == ElementType::Bool;
+    if (v.is(Tag::String)) return t == ElementType::String;
+    if (!v.is_number() || (!is_float(t) && !is_integer(t))) return false;
+    const Exact e = eval_.exact_of(v);
+    if (is_integer(t)) return e.to_bits(t).has_value() && !e.is_negative_zero();
+    if (t == ElementType::F8E8M0) return false;
+    if (e.is_nan()) return has_nan(t);
+    if (e.is_infinite()) return has_infinity(t);
+    if (e.is_negative_zero()) return Exact::of(t, e.round_to(t, CastMode::Plain)).is_negative_zero();
+    const Exact back = Exact::of(t, e.round_to(t, CastMode::Plain));
+    return back == e;
+  }
+
+  bool holds_all(Symbol variable, ElementType t) const {
+    for (const Item& i : items_) {
+      if (i.clause->type != variable) continue;
+      for (const Array& a : i.arrays)
+        for (const Value& v : a.elements) {
+          if (i.written->approximate) {
+            // Digits written to be nearly right need a type that can tell.
+            if (!v.is_number() || !is_float(t) || bits_of(t) < 32) return false;
+          } else if (!holds(t, v)) {
+            return false;
+          }
+        }
+    }
+    return true;
+  }
+
+  Attribute attribute(const Clause& c, const Clause& a, const Value& v) {
+    auto number_of = [&](const Value& x) { return eval_.exact_of(x); };
+    auto integer_of = [&](const Value& x) -> std::int64_t {
+      if (x.is(Tag::Bool)) return x.boolean ? 1 : 0;
+      if (x.is(Tag::Integer)) return x.integer;
+      fail(c, fmt::format("the attribute {} is an integer", name(a.name)));
+    };
+    auto float_of = [&](const Value& x) -> float {
+      if (!x.is_number()) fail(c, fmt::format("the attribute {} is a float", name(a.name)));
+      return static_cast<float>(to_double(ElementType::F32, number_of(x).round_to(ElementType::F32, CastMode::Plain)));
+    };
+    if (a.is_list) {
+      if (!v.is(Tag::List)) fail(c, fmt::format("the attribute {} is a list", name(a.name)));
+      if (a.attribute_kind == AttributeKind::Float) {
+        std::vector<float> out;
+        for (const Value& x : v.items()) out.push_back(float_of(x));
+        return out;
+      }
+      if (a.attribute_kind == AttributeKind::String) {
+        std::vector<std::string> out;
+        for (const Value& x : v.items()) out.push_back(eval_.show(x));
+        return out;
+      }
+      std::vector<std::int64_t> out;
+      for (const Value& x : v.items()) out.push_back(integer_of(x));
+      return out;
+    }
+    switch (a.attribute_kind) {
+      case AttributeKind::Int:
+      case AttributeKind::Bool: return integer_of(v);
+      case AttributeKind::Float: return float_of(v);
+      case AttributeKind::String:
+        if (v.is(Tag::String)) return *v.string;
+        break;
+      case AttributeKind::Dtype:
+        if (v.is(Tag::Type)) return std::string(name_of(v.type));
+        break;
+      case AttributeKind::Tensor: {
+        Array array;
+        if (!flatten(v, nullptr, 0, array)) break;
+        // A tensor's element type: i64 for integers, bool for conditions, else f32.
+        ElementType t = ElementType::I64;
+        for (const Value& x : array.elements) t = x.is(Tag::Bool) ? ElementType::Bool : x.is(Tag::String) ? ElementType::String : t;
+        if (t == ElementType::I64)
+          for (const Value& x : array.elements)
+            if (!holds(ElementType::I64, x)) t = ElementType::F32;
+        return tensor(c, array, t);
+      }
+      case AttributeKind::Graph: break;
+    }
+    fail(c, fmt::format("this value does not suit the attribute {}", name(a.name)));
+  }
+
+  Tensor tensor(const Clause& c, const Array& a, ElementType t) {
+    if (t == ElementType::String) {
+      std::vector<std::string> strings;
+      for (const Value& v : a.elements) strings.push_back(eval_.show(v));
+      return Tensor(a.extents, std::move(strings));
+    }
+    if (is_complex(t) || bytes_of(t) == 0) fail(c, fmt::format("an example of type {} is not defined in this edition", name_of(t)));
+    Tensor out(t, a.extents);
+    for (std::size_t k = 0; k < a.elements.size(); ++k) {
+      const Value& v = a.elements[k];
+      Bits bits = 0;
+      if (v.is(Tag::Bool)) {
+        if (t != ElementType::Bool) fail(c, fmt::format("a condition where elements are {}", name_of(t)));
+        bits = v.boolean ? 1 : 0;
+      } else if (v.is_number() && is_float(t)) {
+        bits = eval_.exact_of(v).round_to(t, CastMode::Plain);
+      } else {
+        auto exact = v.is_number() ? eval_.exact_of(v).to_bits(t) : std::nullopt;
+        if (t == ElementType::Bool && v.is(Tag::Integer) && (v.integer == 0 || v.integer == 1)) exact = static_cast<Bits>(v.integer);
+        if (!exact) fail(c, fmt::format("{} does not fit {}", eval_.show(v), name_of(t)));
+        bits = *exact;
+      }
+      out.set(static_cast<std::int64_t>(k), bits);
+    }
+    return out;
+  }
+
+  ElementType resolve(const Clause& c, const Item& item, const std::map<Symbol, ElementType>& types, const std::map<Symbol, ElementType>& dtypes) {
+    if (auto it = types.find(item.clause->type); it != types.end()) return it->second;
+    if (auto it = dtypes.find(item.clause->type); it != dtypes.end()) return it->second;
+    if (auto t = element_type_named(name(item.clause->type))) return *t;
+    // The default of an attribute that names a type.
+    for (const Clause& k : op_.clauses)
+      if (k.kind == ClauseKind::Attribute && k.name == item.clause->type && k.value) {
+        const Value v = eval_.evaluate_static(op_, 0, k.value);
+        if (v.is(Tag::Type)) return v.type;
+      }
+    // A type that the definition computes: the expectation is compared at the type that comes out (`same_type` false).
+    (void)c;
+    return ElementType::F32;
+  }
+
+  Example build(const Clause& c, int number, std::int64_t version, const Attributes& attributes, const std::map<Symbol, ElementType>& types,
+                const std::map<Symbol, ElementType>& dtypes) {
+    Example e;
+    e.definition = &op_;
+    e.place = {op_.file->path, c.at.line, 0};
+    e.title = fmt::format("{} since {}, example {}", op_.name, op_.since.front(), number);
+    for (const auto& [symbol, t] : types) e.title += fmt::format(", {} = {}", name(symbol), name_of(t));
+    e.expects_error = c.expects_error;
+    e.call.op = op_.name;
+    e.call.version = version;
+    e.call.attributes = attributes;
+    for (const Clause& k : op_.clauses) {
+      if (k.kind != ClauseKind::In) continue;
+      auto it = std::find_if(items_.begin(), items_.end(), [&](const Item& i) { return i.clause == &k; });
+      if (it == items_.end()) {
+        if (!k.variadic) {
+          e.inputs.emplace_back();
+          e.call.inputs.push_back({false, ElementType::F32, {}, {}});
+        }
+        continue;
+      }
+      for (const Array& a : it->arrays) {
+        Tensor t = tensor(c, a, resolve(c, *it, types, dtypes));
+        InputDescription d;
+        d.type = t.type();
+        for (std::int64_t n : t.extents()) d.extents.push_back({n, {}});
+        d.value = t;
+        e.call.inputs.push_back(std::move(d));
+        e.inputs.push_back(std::move(t));
+      }
+    }
+    while (!e.inputs.empty() && !e.inputs.back()) {
+      e.inputs.pop_back();
+      e.call.inputs.pop_back();
+    }
+    std::size_t position = 0, asked = 1;
+    for (const Clause& k : op_.clauses) {
+      if (k.kind != ClauseKind::Out) continue;
+      auto it = std::find_if(items_.begin(), items_.end(), [&](const Item& i) { return i.clause == &k; });
+      const bool several = k.variadic || k.each != NoSymbol;
+      if (it != items_.end()) {
+        for (const Array& a : it->arrays) {
+          Example::Expected x;
+          x.name = name(k.name);
+          x.output = position++;
+          x.value = tensor(c, a, resolve(c, *it, types, dtypes));
+          if (it->written->approximate)
+            for (const Expr* literal : a.literals) x.tolerance.push_back(unit_of_last_digit(literal));
+          e.expected.push_back(std::move(x));
+        }
+        asked = position;
+      } else if (!several) {
+        ++position;
+      }
+    }
+    e.call.outputs = std::max<std::size_t>(asked, 1);
+    return e;
+  }
+
+  const Specification& spec_;
+  const OperatorDefinition& op_;
+  Elaborator eval_;
+  std::vector<Item> items_;
+};
+
+}  // namespace
+
+Result<std::vector<Example>> examples_of(const Specification& specification, const OperatorDefinition& definition) {
+  try {
+    return ExampleBuilder(specification, definition).run();
+  } catch (ElaborationError& x) {
+    return std::move(x.diagnostic);
+  } catch (const LimitReached& x) {
+    Diagnostic d;
+    d.kind = ErrorKind::Limit;
+    d.message = fmt::format("the examples of {} need more {} than allowed", definition.name, x.what);
+    return d;
+  }
+}
+
+}  // namespace ulpian::language

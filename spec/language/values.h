@@ -1,0 +1,125 @@
+// The values of the static stage, their arena, and environments. Private to spec/language.
+//
+// Everything here lives in one `Arena` per elaboration and is freed with it; values are small and copied freely.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/core/program.h"
+#include "spec/language/syntax.h"
+
+namespace ulpian::language {
+
+class Arena {
+public:
+  explicit Arena(std::size_t most_bytes) : most_(most_bytes) {}
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  // Throws LimitReached beyond the allowance.
+  void* allocate(std::size_t bytes);
+  template <typename T, typename... A> T* make(A&&... a) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    return new (allocate(sizeof(T))) T{std::forward<A>(a)...};
+  }
+  template <typename T> T* array(std::size_t n) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    return static_cast<T*>(allocate(n * sizeof(T)));
+  }
+  // Numbers and strings have destructors; the arena keeps them.
+  const Exact* keep(Exact value);
+  const std::string* keep(std::string value);
+
+private:
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::byte* at_ = nullptr;
+  std::byte* end_ = nullptr;
+  std::size_t used_ = 0, most_;
+  std::vector<std::unique_ptr<const Exact>> exacts_;
+  std::vector<std::unique_ptr<const std::string>> strings_;
+};
+
+struct LimitReached {
+  std::string what;
+};
+
+enum class Tag : std::uint8_t { Absent, Integer, Number, Bool, String, Type, List, Closure, Builtin, Operator, Tensor, Term };
+
+struct Value;
+struct Environment;
+
+struct Closure {
+  std::string_view name;
+  std::span<const Parameter> parameters;
+  const Expr* body = nullptr;
+  const Environment* environment = nullptr;
+  const struct Scope* scope = nullptr;   // of the definition it stands in, or null
+  const SourceFile* file = nullptr;
+};
+
+struct ListData {
+  std::size_t size = 0;
+  const Value* items = nullptr;
+};
+
+struct OperatorReference {
+  std::string_view name;
+  std::int64_t version = 0;
+};
+
+struct Value {
+  Tag tag = Tag::Absent;
+  ElementType type = ElementType::Z;  // Type
+  union {
+    std::int64_t integer;
+    const Exact* number;               // not an int64: a fraction, a large integer, -0, inf, nan
+    bool boolean;
+    const std::string* string;
+    const ListData* list;
+    const Closure* closure;
+    std::uint32_t builtin;
+    const OperatorReference* op;
+    core::TensorId tensor;
+    core::TermId term;
+  };
+  Value() : integer(0) {}
+  static Value of(std::int64_t v) { Value x; x.tag = Tag::Integer; x.integer = v; return x; }
+  static Value of_bool(bool v) { Value x; x.tag = Tag::Bool; x.boolean = v; return x; }
+  static Value of_type(ElementType t) { Value x; x.tag = Tag::Type; x.type = t; return x; }
+  static Value of_string(const std::string* s) { Value x; x.tag = Tag::String; x.string = s; return x; }
+  static Value of_term(core::TermId t) { Value x; x.tag = Tag::Term; x.term = t; return x; }
+  static Value of_tensor(core::TensorId t) { Value x; x.tag = Tag::Tensor; x.tensor = t; return x; }
+  static Value of_builtin(std::uint32_t b) { Value x; x.tag = Tag::Builtin; x.builtin = b; return x; }
+  static Value of_list(const ListData* l) { Value x; x.tag = Tag::List; x.list = l; return x; }
+  bool is(Tag t) const { return tag == t; }
+  bool is_number() const { return tag == Tag::Integer || tag == Tag::Number; }
+  std::span<const Value> items() const { return {list->items, list->size}; }
+};
+
+// Local names, innermost first.
+struct Environment {
+  Symbol name;
+  Value value;
+  const Environment* up;
+};
+
+// The names of one definition, in the order they were made.
+struct Scope {
+  std::vector<std::pair<Symbol, Value>> names;
+  const OperatorDefinition* definition = nullptr;
+  std::int64_t version = 0;
+  std::int64_t opset = 0;
+  const Value* find(Symbol s) const {
+    for (auto it = names.rbegin(); it != names.rend(); ++it)
+      if (it->first == s) return &it->second;
+    return nullptr;
+  }
+};
+
+}  // namespace ulpian::language
