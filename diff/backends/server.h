@@ -1,0 +1,28 @@
+// The other side of the protocol, for backends in C++: answers requests on standard input until `bye` or its end.
+#pragma once
+
+#include <span>
+
+#include "diff/backends/message.h"
+
+namespace ulpian::diff {
+
+// One request at a time. An exception becomes `failed`, std::bad_alloc `failed` for want of memory.
+class Handler {
+public:
+  virtual ~Handler() = default;
+  virtual Introduction introduce(const HelloRequest& request) = 0;
+  // Keeps the program under `request.program` and says so, or refuses or fails.
+  virtual std::variant<PreparedAnswer, Refused, Failed> prepare(const PrepareRequest& request) = 0;
+  // Asked only for programs that `prepare` accepted.
+  virtual Outcome run(ProgramId program, const Values& inputs) = 0;
+  virtual void release(ProgramId program) = 0;
+};
+
+// Takes standard output for itself: what else the process prints goes to standard error. Returns the process's exit status: 0 after
+// `bye` or the end of input, 1 after input that is not the protocol.
+int serve(Handler& handler);
+// The same on two descriptors, for tests and other transports.
+int serve(Handler& handler, int input, int output);
+
+}  // namespace ulpian::diff
