@@ -1,0 +1,135 @@
+#include "spec/core/cut.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+namespace ulpian {
+
+namespace {
+
+using NameIndex = std::unordered_map<std::string_view, ValueId>;
+
+NameIndex index_of(const Graph& graph) {
+  NameIndex out;
+  for (std::size_t k = 0; k < graph.values.size(); ++k) out.emplace(graph.values[k].name, static_cast<ValueId>(k));
+  return out;
+}
+
+template <typename Visit>
+void for_each_body(const Node& node, Visit visit) {
+  for (const auto& [name, attribute] : node.attributes) {
+    if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute)) visit(**body);
+    if (const auto* bodies = std::get_if<std::vector<std::shared_ptr<const Graph>>>(&attribute))
+      for (const auto& body : *bodies) visit(*body);
+  }
+}
+
+void add_once(std::vector<ValueId>& list, ValueId id) {
+  if (id != AbsentValue && std::find(list.begin(), list.end(), id) == list.end()) list.push_back(id);
+}
+
+std::vector<ValueId> reads_of(const NameIndex& names, const Node& node) {
+  std::vector<ValueId> out;
+  for (const ValueId id : node.inputs) add_once(out, id);
+  for_each_body(node, [&](const Graph& body) {
+    for (const auto& [id, name] : body.captured) {
+      const auto outer = names.find(name);
+      ensure(outer != names.end(), "a body captures a value that its graph does not have");
+      add_once(out, outer->second);
+    }
+  });
+  return out;
+}
+
+// Builds the part: values are numbered anew, in the order in which they are met.
+class Cutter {
+public:
+  Cutter(const Graph& whole, const CutOptions& options) : whole_(whole), options_(options), names_(index_of(whole)) {
+    for (const auto& [id, tensor] : whole.constants) constants_.emplace(id, &tensor);
+    out_.graph.name = whole.name;
+    out_.graph.source = whole.source;
+  }
+
+  Cut run(std::vector<int> nodes) {
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    for (const int k : nodes) add_node(whole_.nodes.at(static_cast<std::size_t>(k)));
+    for (const ValueId id : wanted_outputs(nodes)) {
+      out_.graph.outputs.push_back(numbers_.at(id));
+      out_.outputs.push_back(id);
+    }
+    return std::move(out_);
+  }
+
+private:
+  ValueId number(ValueId id) {
+    if (id == AbsentValue) return AbsentValue;
+    const auto [entry, added] = numbers_.emplace(id, static_cast<ValueId>(out_.graph.values.size()));
+    if (added) out_.graph.values.push_back(whole_.values.at(static_cast<std::size_t>(id)));
+    return entry->second;
+  }
+
+  // A value that comes from outside of the part.
+  void bring_in(ValueId id) {
+    if (numbers_.contains(id)) return;
+    const ValueId own = number(id);
+    const auto frozen = options_.frozen.find(id);
+    const auto constant = constants_.find(id);
+    if (frozen != options_.frozen.end()) {
+      out_.graph.constants.emplace_back(own, frozen->second);
+    } else if (options_.keep_constants && constant != constants_.end()) {
+      out_.graph.constants.emplace_back(own, *constant->second);
+    } else {
+      out_.graph.inputs.push_back(own);
+      out_.inputs.push_back(id);
+    }
+  }
+
+  void add_node(const Node& node) {
+    for (const ValueId id : reads_of(names_, node)) bring_in(id);
+    Node copy = node;
+    for (ValueId& id : copy.inputs) id = number(id);
+    for (ValueId& id : copy.outputs) id = number(id);
+    out_.graph.nodes.push_back(std::move(copy));
+  }
+
+  std::vector<ValueId> wanted_outputs(const std::vector<int>& nodes) const {
+    std::vector<ValueId> out;
+    if (nodes.size() == 1) {
+      for (const ValueId id : whole_.nodes[static_cast<std::size_t>(nodes[0])].outputs) add_once(out, id);
+      return out;
+    }
+    std::vector<bool> inside(whole_.nodes.size(), false);
+    for (const int k : nodes) inside[static_cast<std::size_t>(k)] = true;
+    enum : std::uint8_t { Unread, ReadInside, ReadOutside };
+    std::vector<std::uint8_t> state(whole_.values.size(), Unread);
+    for (std::size_t k = 0; k < whole_.nodes.size(); ++k)
+      for (const ValueId id : reads_of(names_, whole_.nodes[k])) {
+        auto& s = state[static_cast<std::size_t>(id)];
+        s = std::max(s, static_cast<std::uint8_t>(inside[k] ? ReadInside : ReadOutside));
+      }
+    for (const ValueId id : whole_.outputs) state[static_cast<std::size_t>(id)] = ReadOutside;
+    for (const int k : nodes)
+      for (const ValueId id : whole_.nodes[static_cast<std::size_t>(k)].outputs)
+        if (id != AbsentValue && state[static_cast<std::size_t>(id)] != ReadInside) add_once(out, id);
+    return out;
+  }
+
+  const Graph& whole_;
+  const CutOptions& options_;
+  NameIndex names_;
+  std::unordered_map<ValueId, const Tensor*> constants_;
+  std::unordered_map<ValueId, ValueId> numbers_;
+  Cut out_;
+};
+
+}  // namespace
+
+std::vector<ValueId> reads_of(const Graph& graph, const Node& node) { return reads_of(index_of(graph), node); }
+
+Cut cut(const Graph& graph, std::span<const int> nodes, const CutOptions& options) {
+  return Cutter(graph, options).run({nodes.begin(), nodes.end()});
+}
+
+}  // namespace ulpian

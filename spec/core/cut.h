@@ -1,0 +1,32 @@
+// Parts of a graph as graphs of their own: one operator, or some that belong together.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "spec/core/graph.h"
+
+namespace ulpian {
+
+struct CutOptions {
+  bool keep_constants = false;          // constants of the graph stay constants of the part; else they become inputs
+  std::map<ValueId, Tensor> frozen;     // values from outside that become constants of the part: what a definition needs statically
+};
+
+struct Cut {
+  Graph graph;
+  // In the whole graph, in the order of the part's own: where its inputs come from and what its outputs are.
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+};
+
+// `nodes` are indices into graph.nodes, in any order. Inputs are the values that come from outside, those that bodies capture among them.
+// Outputs are what is read outside, what is an output of the graph, and what nobody reads; of a single node all its outputs.
+// Types that the graph doesn't declare are the caller's to fill in, in the part's `values`.
+Cut cut(const Graph& graph, std::span<const int> nodes, const CutOptions& options = {});
+
+// The values of `graph` that a node reads: its inputs without absent ones, then what its bodies capture; each once.
+std::vector<ValueId> reads_of(const Graph& graph, const Node& node);
+
+}  // namespace ulpian
