@@ -49,23 +49,25 @@ double rounded_to(ElementType type, mpfr_srcptr exact) {
   }
 }
 
+// From here on an activation rounds to its limit: what is missing is below 2^-1080 (2^-200 for f32 and narrower) and no tie is near.
+double far_from(P primitive, ElementType type) {
+  if (primitive == P::Gelu) return type == ElementType::F64 ? 40 : 20;
+  if (primitive == P::GeluTanh) return type == ElementType::F64 ? 30 : 16;
+  return type == ElementType::F64 ? 800 : 200;
+}
+
 // Bits that the naive formulas of the activations need: what 1 + tanh and 1 + erf cancel, and second-order terms of tiny arguments.
 mpfr_prec_t bits_for(P primitive, double x) {
   const double a = std::fabs(x);
-  const bool gelu = primitive == P::Gelu || primitive == P::GeluTanh;
   if (a < 0x1p-8) return a == 0 ? 200 : 200 - 2 * static_cast<mpfr_prec_t>(std::ilogb(a));
-  const double lost = gelu ? (a > 60 ? 0 : 2 * a * a) : (a > 800 ? 0 : 3 * a);
-  const double cubic = primitive == P::GeluTanh && a <= 60 ? a * a * a * 0.3 : 0;
-  return 200 + static_cast<mpfr_prec_t>(lost + cubic);
+  if (primitive == P::Gelu) return 200 + static_cast<mpfr_prec_t>(0.75 * a * a);
+  if (primitive == P::GeluTanh) return 200 + static_cast<mpfr_prec_t>(2.4 * (a + 0.045 * a * a * a));
+  return 200 + static_cast<mpfr_prec_t>(1.5 * a);
 }
 
-// x/2 (1 + f(x)) for activations far out: there the naive formula would need as many bits as x has magnitude.
-bool far_out(P primitive, double x, mpfr_ptr y) {
-  const bool gelu = primitive == P::Gelu || primitive == P::GeluTanh;
-  if (std::fabs(x) < (gelu ? 60 : 800)) return false;
-  if (x > 0) mpfr_set_d(y, primitive == P::Sigmoid ? 1.0 : x, MPFR_RNDN);
-  else mpfr_set_d(y, primitive == P::Sigmoid || primitive == P::Softplus ? 0.0 : -0.0, MPFR_RNDN);
-  return true;
+double limit(P primitive, double x) {
+  if (x > 0) return primitive == P::Sigmoid ? 1 : x;
+  return primitive == P::Sigmoid || primitive == P::Softplus ? 0.0 : -0.0;
 }
 
 void activation(P primitive, double x_value, mpfr_ptr y, mpfr_prec_t bits) {
@@ -169,13 +171,16 @@ bool is_activation(P p) {
 double value(Primitive primitive, ElementType type, double first, double second) {
   if (std::isnan(first) && primitive != P::Power) return first;
   if (is_activation(primitive)) {
-    const mpfr_prec_t bits = bits_for(primitive, first);
+    const bool far = std::fabs(first) > far_from(primitive, type);
+    const mpfr_prec_t bits = far ? 53 : bits_for(primitive, first);
     Real y(bits);
-    if (!far_out(primitive, first, y.v)) activation(primitive, first, y.v, bits);
+    if (far) mpfr_set_d(y.v, limit(primitive, first), MPFR_RNDN);
+    else activation(primitive, first, y.v, bits);
     return rounded_to(type, y.v);
   }
-  // Every case near a tie of these is either exact or decided within 240 bits; 1 + |x| of softsign needs the range of x.
-  Real y(primitive == P::Softsign && std::fabs(first) < 1 ? 1400 : 240);
+  // Every case near a tie of these is either exact or decided within 160 bits (f64: 240); 1 + |x| of softsign needs the range of x.
+  const bool wide = type == ElementType::F64 || primitive == P::Power;
+  Real y(primitive == P::Softsign && std::fabs(first) < 1 ? 1400 : wide ? 240 : 160);
   Real x(53);
   Real z(53);
   mpfr_set_d(x.v, first, MPFR_RNDN);
