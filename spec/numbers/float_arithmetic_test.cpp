@@ -218,7 +218,7 @@ private:
 TEST_P(LargeFloat, random_pairs_agree_with_mpfr) {
   Checker check(GetParam());
   Draw draw(GetParam(), Seed);
-  for (int i = 0; i < 150000; ++i) {
+  for (int i = 0; i < 400000; ++i) {
     const Bits a = draw.any(), b = i % 4 == 0 ? draw.any() : draw.near(a);
     ASSERT_TRUE(check.pair(a, b));
   }
@@ -228,7 +228,7 @@ TEST_P(LargeFloat, random_fused_multiply_adds_agree_with_mpfr) {
   Checker check(GetParam());
   Draw draw(GetParam(), Seed + 1);
   const Bits one = Bits{static_cast<Bits>(oracle::format(GetParam()).bias)} << oracle::format(GetParam()).fraction;
-  for (int i = 0; i < 200000; ++i) {
+  for (int i = 0; i < 500000; ++i) {
     const Bits a = i % 4 == 0 ? draw.any() : draw.near(one), b = draw.near(i % 4 == 0 ? draw.any() : one);
     // Often the addend is near minus the product.
     const Bits product = bits::multiply(format_of(GetParam()), a, b);
@@ -243,7 +243,7 @@ TEST_P(LargeFloat, unary_primitives_agree_with_mpfr) {
   if (bits_of(GetParam()) == 16)
     for (Bits a = 0; a < 65536; ++a) ASSERT_TRUE(check.single(a));
   else
-    for (int i = 0; i < 200000; ++i) ASSERT_TRUE(check.single(i % 2 == 0 ? draw.any() : draw.near(one)));
+    for (int i = 0; i < 500000; ++i) ASSERT_TRUE(check.single(i % 2 == 0 ? draw.any() : draw.near(one)));
 }
 
 // nextafter by its definition: nothing lies between, and it lies towards the target.
