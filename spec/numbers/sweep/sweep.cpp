@@ -73,7 +73,7 @@ Bits f32_bits(float x) { return host::to_bits<T::F32>(host::canonical(x)); }
 void unary(std::uint64_t step) {
   const FloatFormat& f32 = format_of(T::F32);
   const Bits one = bits::one(f32);
-  for_all(step, [&f32, one](std::uint32_t x) {
+  for_all(step, [&, one](std::uint32_t x) {
     const float value = std::bit_cast<float>(x);
     const auto check = [&](std::string_view what, Bits generic, Bits host) {
       if (generic != host) differ(what, {x}, generic, host);
