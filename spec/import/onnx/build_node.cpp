@@ -280,7 +280,10 @@ Status Builder::add_call(Scope& scope, proto::NodeProto& node, proto::FunctionPr
   }
   std::vector<ValueId> outputs;
   for (int k = 0; k < node.output_size(); ++k) {
-    auto id = node.output(k).empty() ? Result<ValueId>(AbsentValue) : new_value(scope, node.output(k));
+    const auto promised = scope.promised.find(node.output(k));
+    auto id = node.output(k).empty()               ? Result<ValueId>(AbsentValue)
+              : promised != scope.promised.end() ? Result<ValueId>(promised->second)
+                                                 : new_value(scope, node.output(k));
     if (!id) return wrong_node(scope, node, id.error().message);
     outputs.push_back(*id);
     if (*id != AbsentValue) inner.promised.emplace(function.output(k), *id);
