@@ -1,8 +1,8 @@
 #include "spec/language/builtins.h"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
+#include <unordered_map>
 
 namespace ulpian::language {
 namespace {
@@ -27,20 +27,33 @@ constexpr std::array Rows{
 
 }  // namespace
 
+namespace {
+
+std::unordered_map<std::string_view, BuiltinName> table() {
+  std::unordered_map<std::string_view, BuiltinName> out;
+  for (const Row& r : Rows) {
+    BuiltinName b{r.builtin};
+    if (r.name == "min") b.primitive = Primitive::Minimum;
+    if (r.name == "max") b.primitive = Primitive::Maximum;
+    out.emplace(r.name, b);
+  }
+  for (int k = 0; k < PrimitiveCount; ++k) {
+    const PrimitiveRow& row = row_of(static_cast<Primitive>(k));
+    if (std::isalpha(static_cast<unsigned char>(row.name[0])) && row.kind != PrimitiveKind::Logic) out.emplace(row.name, BuiltinName{Builtin::Primitive, row.primitive});
+  }
+  for (int k = 0; k < ElementTypeCount; ++k) {
+    const auto t = static_cast<ElementType>(k);
+    if (t != ElementType::Z && t != ElementType::R) out.emplace(name_of(t), BuiltinName{Builtin::Type, Primitive::Add, t});
+  }
+  return out;
+}
+
+}  // namespace
+
 std::optional<BuiltinName> builtin_named(std::string_view name) {
-  auto it = std::find_if(Rows.begin(), Rows.end(), [&](const Row& r) { return r.name == name; });
-  if (it != Rows.end()) {
-    BuiltinName b{it->builtin};
-    if (name == "min") b.primitive = Primitive::Minimum;
-    if (name == "max") b.primitive = Primitive::Maximum;
-    return b;
-  }
-  if (auto type = element_type_named(name); type && *type != ElementType::Z && *type != ElementType::R) return BuiltinName{Builtin::Type, Primitive::Add, *type};
-  if (!name.empty() && std::isalpha(static_cast<unsigned char>(name[0])) && name != "and" && name != "or" && name != "not") {
-    for (int arity : {1, 2})
-      if (auto p = primitive_named(name, arity)) return BuiltinName{Builtin::Primitive, *p};
-  }
-  return std::nullopt;
+  static const auto Table = table();
+  auto it = Table.find(name);
+  return it == Table.end() ? std::nullopt : std::optional(it->second);
 }
 
 }  // namespace ulpian::language

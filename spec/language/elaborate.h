@@ -59,10 +59,15 @@ struct Example {
   bool expects_error = false;
   struct Expected {
     std::string name;
-    std::size_t output = 0;         // position among the results
-    Tensor value;
+    std::size_t output = 0;            // position among the results
+    std::optional<ElementType> type;   // as declared; empty where the definition computes it
+    Extents extents;                   // [0] also stands for any extents without elements
+    std::vector<Exact> numbers;        // conditions are 0 and 1
+    std::vector<std::string> strings;  // instead of numbers
     // `~`: within one unit of the last digit written, per element (absolute); empty for `=`.
     std::vector<double> tolerance;
+    // Empty where the type does not hold the literals.
+    std::optional<Tensor> value(ElementType of) const;
   };
   std::vector<Expected> expected;
 };

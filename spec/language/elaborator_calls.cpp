@@ -223,6 +223,11 @@ Value Elaborator::call_value_builtin(const Context& c, Position at, Builtin b, s
     }
     case Builtin::Sort: {
       const auto xs = list_of(a[0]);
+      if (!xs.empty() && std::all_of(xs.begin(), xs.end(), [](const Value& v) { return v.is(Tag::String); })) {
+        Values out(xs.begin(), xs.end());
+        std::stable_sort(out.begin(), out.end(), [](const Value& p, const Value& q) { return *p.string < *q.string; });
+        return list(out);
+      }
       std::vector<std::int64_t> ns;
       for (const Value& v : xs) ns.push_back(static_integer(c, at, v, "an item of a sorted list"));
       std::sort(ns.begin(), ns.end());
@@ -339,7 +344,11 @@ Value Elaborator::eval_cast(const Context& c, Position at, std::span<const Value
   const ElementType from = b_.type_of(t);
   if (from == ElementType::String || type == ElementType::String || is_complex(from) || is_complex(type))
     if (from != type) fail(c, at, fmt::format("cast from {} to {} is not defined in this edition", name_of(from), name_of(type)), ErrorKind::Unsupported);
-  if (from == ElementType::R && type != ElementType::R) fail(c, at, "a real is rounded by exactly(T, e)");
+  if (from == ElementType::R && type != ElementType::R) {
+    // A choice between static numbers takes its type here; any other real is rounded by `exactly`.
+    if (mode == CastMode::Plain && b_.program().terms[t].kind == core::TermKind::Select) return Value::of_term(to(c, at, x, type));
+    fail(c, at, "a real is rounded by exactly(T, e)");
+  }
   if (type == ElementType::Z) return index(c, at, Value::of_term(t));
   mark(c, at);
   return of_term(b_.cast(type, t, mode));

@@ -14,7 +14,11 @@ using core::TensorId;
 
 std::optional<ElementType> Elaborator::named_type(const Application& a, Symbol name) const {
   if (const Value* v = a.scope.find(name); v && v->is(Tag::Type)) return v->type;
-  return element_type_named(spec_.symbols().name(name));
+  // Z and R are no types of tensors; T, R, I and the like are a definition's own variables.
+  for (const auto& [symbol, set] : a.sets)
+    if (symbol == name) return std::nullopt;
+  const auto type = element_type_named(spec_.symbols().name(name));
+  return type && bits_of(*type) == 0 && *type != ElementType::String ? std::nullopt : type;
 }
 
 Elaborator::OutputState* Elaborator::output_named(Application& a, Symbol name) {

@@ -274,7 +274,8 @@ private:
       for (const Value& v : a.elements) strings.push_back(eval_.show(v));
       return Tensor(a.extents, std::move(strings));
     }
-    if (is_complex(t) || bytes_of(t) == 0) fail(c, fmt::format("an example of type {} is not defined in this edition", name_of(t)));
+    if (is_complex(t)) return complex_tensor(a, t);
+    if (bytes_of(t) == 0) fail(c, fmt::format("no tensor holds elements of type {}", name_of(t)));
     Tensor out(t, a.extents);
     for (std::size_t k = 0; k < a.elements.size(); ++k) {
       const Value& v = a.elements[k];
@@ -295,7 +296,18 @@ private:
     return out;
   }
 
-  ElementType resolve(const Clause& c, const Item& item, const std::map<Symbol, ElementType>& types, const std::map<Symbol, ElementType>& dtypes) {
+  // Real parts; the imaginary parts are zero.
+  Tensor complex_tensor(const Array& a, ElementType t) {
+    Tensor out(t, a.extents);
+    for (std::size_t k = 0; k < a.elements.size(); ++k) {
+      const double re = a.elements[k].is_number() ? eval_.exact_of(a.elements[k]).to_double() : 0;
+      if (t == ElementType::C64) out.writable<float>()[2 * k] = static_cast<float>(re);
+      else out.writable<double>()[2 * k] = re;
+    }
+    return out;
+  }
+
+  std::optional<ElementType> resolve(const Item& item, const std::map<Symbol, ElementType>& types, const std::map<Symbol, ElementType>& dtypes) {
     if (auto it = types.find(item.clause->type); it != types.end()) return it->second;
     if (auto it = dtypes.find(item.clause->type); it != dtypes.end()) return it->second;
     if (auto t = element_type_named(name(item.clause->type))) return *t;
@@ -305,9 +317,7 @@ private:
         const Value v = eval_.evaluate_static(op_, 0, k.value);
         if (v.is(Tag::Type)) return v.type;
       }
-    // A type that the definition computes: the expectation is compared at the type that comes out (`same_type` false).
-    (void)c;
-    return ElementType::F32;
+    return std::nullopt;
   }
 
   Example build(const Clause& c, int number, std::int64_t version, const Attributes& attributes, const std::map<Symbol, ElementType>& types,
@@ -332,7 +342,9 @@ private:
         continue;
       }
       for (const Array& a : it->arrays) {
-        Tensor t = tensor(c, a, resolve(c, *it, types, dtypes));
+        const auto type = resolve(*it, types, dtypes);
+        if (!type) fail(c, fmt::format("the element type of {} is not known", name(k.name)));
+        Tensor t = tensor(c, a, *type);
         InputDescription d;
         d.type = t.type();
         for (std::int64_t n : t.extents()) d.extents.push_back({n, {}});
@@ -355,7 +367,14 @@ private:
           Example::Expected x;
           x.name = name(k.name);
           x.output = position++;
-          x.value = tensor(c, a, resolve(c, *it, types, dtypes));
+          x.type = resolve(*it, types, dtypes);
+          x.extents = a.extents;
+          for (const Value& v : a.elements) {
+            if (v.is(Tag::String)) x.strings.push_back(*v.string);
+            else if (v.is(Tag::Bool)) x.numbers.emplace_back(v.boolean ? 1 : 0);
+            else if (v.is_number()) x.numbers.push_back(eval_.exact_of(v));
+            else fail(c, fmt::format("{} holds something that is no element", x.name));
+          }
           if (it->written->approximate)
             for (const Expr* literal : a.literals) x.tolerance.push_back(unit_of_last_digit(literal));
           e.expected.push_back(std::move(x));
@@ -376,6 +395,29 @@ private:
 };
 
 }  // namespace
+
+std::optional<Tensor> Example::Expected::value(ElementType of) const {
+  if (of == ElementType::String || !strings.empty()) {
+    if (of != ElementType::String || !numbers.empty()) return std::nullopt;
+    return Tensor(extents, strings);
+  }
+  if (bytes_of(of) == 0 || is_complex(of)) return std::nullopt;
+  Tensor out(of, extents);
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const Exact& e = numbers[k];
+    std::optional<Bits> bits;
+    if (of == ElementType::Bool) {
+      if (e == Exact(0) || e == Exact(1)) bits = e == Exact(1) ? 1 : 0;
+    } else if (is_float(of)) {
+      bits = e.round_to(of, CastMode::Plain);
+    } else {
+      bits = e.to_bits(of);
+    }
+    if (!bits) return std::nullopt;
+    out.set(static_cast<std::int64_t>(k), *bits);
+  }
+  return out;
+}
 
 Result<std::vector<Example>> examples_of(const Specification& specification, const OperatorDefinition& definition) {
   try {

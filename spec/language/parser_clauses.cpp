@@ -4,20 +4,6 @@
 
 namespace ulpian::language {
 
-Symbol SymbolTable::intern(std::string_view name) {
-  auto it = ids_.find(name);
-  if (it != ids_.end()) return it->second;
-  names_.emplace_back(name);
-  const auto id = static_cast<Symbol>(names_.size() - 1);
-  ids_.emplace(names_.back(), id);
-  return id;
-}
-
-Symbol SymbolTable::find(std::string_view name) const {
-  auto it = ids_.find(name);
-  return it == ids_.end() ? NoSymbol : it->second;
-}
-
 std::string SourceFile::line(std::uint32_t number) const {
   std::size_t start = 0;
   for (std::uint32_t k = 1; k < number; ++k) {

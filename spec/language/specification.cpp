@@ -12,11 +12,24 @@ std::int64_t version_in_force(const OperatorDefinition& definition, std::int64_t
   return 0;
 }
 
-Status Specification::add(const SourceText& source, bool prelude, bool user) {
+namespace {
+
+// "spec/onnx/Conv.ulp" is "onnx.Conv".
+std::string operator_of(std::string_view path) {
+  std::string name(path.substr(path.find('/') + 1));
+  name.resize(name.rfind('.'));
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+}  // namespace
+
+Status Specification::add(const SourceText& source, bool prelude, bool user) const {
   auto parsed = parse(source.path, source.text, symbols_);
   if (!parsed) return std::move(parsed).error();
   std::unique_ptr<SourceFile> file = std::move(*parsed);
   file->index = static_cast<std::uint32_t>(files_.size());
+  file->user = user;
   if (prelude)
     for (const auto& [name, f] : file->functions_by_name)
       if (!prelude_.emplace(name, std::pair(f, file.get())).second)
@@ -28,12 +41,14 @@ Status Specification::add(const SourceText& source, bool prelude, bool user) {
         return std::find(other->since.begin(), other->since.end(), v) != other->since.end();
       });
       if (!overlaps) continue;
-      if (!user || other->file == file.get())
+      if (user == other->file->user)
         return diagnose(*file, op.at, ErrorKind::Definition, fmt::format("{} is defined twice for the same version", op.name))
             .note(fmt::format("the other definition is at {}:{}", other->file->path, other->at.line));
     }
-    // A user's definition stands before the shipped one and so is found first.
-    all.insert(std::upper_bound(all.begin(), all.end(), &op, [](const OperatorDefinition* a, const OperatorDefinition* b) { return a->since[0] >= b->since[0]; }), &op);
+    all.push_back(&op);
+    std::stable_sort(all.begin(), all.end(), [](const OperatorDefinition* a, const OperatorDefinition* b) {
+      return a->since[0] != b->since[0] ? a->since[0] > b->since[0] : a->file->user > b->file->user;
+    });
   }
   files_.push_back(std::move(file));
   return success();
@@ -50,11 +65,35 @@ Result<std::shared_ptr<const Specification>> Specification::of(std::span<const S
 
 Result<std::shared_ptr<const Specification>> Specification::load(std::span<const SourceText> user_files) {
   auto spec = std::make_shared<Specification>();
-  for (const EmbeddedFile& f : embedded_files())
-    if (Status r = spec->add({f.path, std::string(f.text, f.size)}, f.prelude, false); !r) return r.error();
+  for (const EmbeddedFile& f : embedded_files()) {
+    if (!f.prelude) spec->pending_.emplace(operator_of(f.path), &f);
+    else if (Status r = spec->add({f.path, std::string(f.text, f.size)}, true, false); !r) return r.error();
+  }
   for (const SourceText& s : user_files)
     if (Status r = spec->add(s, false, true); !r) return r.error();
   return std::shared_ptr<const Specification>(std::move(spec));
+}
+
+Status Specification::load(const std::string& name) const {
+  auto it = pending_.find(name);
+  if (it == pending_.end()) return success();
+  const EmbeddedFile& f = *it->second;
+  pending_.erase(it);
+  Status s = add({f.path, std::string(f.text, f.size)}, false, false);
+  if (s && !operators_.count(name)) {
+    Diagnostic d;
+    d.kind = ErrorKind::Definition;
+    d.message = fmt::format("{} does not define {}", f.path, name);
+    return d;
+  }
+  return s;
+}
+
+Status Specification::load_all() const {
+  const std::lock_guard lock(mutex_);
+  while (!pending_.empty())
+    if (Status s = load(std::string(pending_.begin()->first)); !s) return s;
+  return success();
 }
 
 const OperatorDefinition* Specification::find(std::string_view name, std::int64_t version) const {
@@ -62,7 +101,7 @@ const OperatorDefinition* Specification::find(std::string_view name, std::int64_
   std::int64_t newest = 0;
   for (const OperatorDefinition* op : definitions(name)) {
     const std::int64_t v = version_in_force(*op, version);
-    if (v > newest) {
+    if (v > newest) {  // a user's definition comes first among equals
       newest = v;
       best = op;
     }
@@ -73,14 +112,21 @@ const OperatorDefinition* Specification::find(std::string_view name, std::int64_
 bool Specification::has(std::string_view name) const { return !definitions(name).empty(); }
 
 std::span<const OperatorDefinition* const> Specification::definitions(std::string_view name) const {
-  auto it = operators_.find(std::string(name));
+  const std::lock_guard lock(mutex_);
+  const std::string key(name);
+  Status loaded = load(key);
+  ensure(loaded.ok(), loaded.ok() ? std::string() : to_string(loaded.error()));  // shipped files are tested
+  auto it = operators_.find(key);
   if (it == operators_.end()) return {};
   return it->second;
 }
 
 std::vector<std::string> Specification::names() const {
+  const std::lock_guard lock(mutex_);
   std::vector<std::string> out;
   for (const auto& [name, all] : operators_) out.push_back(name);
+  for (const auto& [name, file] : pending_)
+    if (!operators_.count(name)) out.push_back(name);
   std::sort(out.begin(), out.end());
   return out;
 }

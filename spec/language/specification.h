@@ -1,8 +1,10 @@
-// A specification: the operators and functions of all files that were loaded. Immutable; shared by every elaboration.
+// A specification: the operators and functions of all files that were loaded. Immutable to its users, and shared by every elaboration; a
+// shipped file is parsed when one of its operators is first asked for.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,25 +35,30 @@ public:
   // All definitions of one operator, newest first.
   std::span<const OperatorDefinition* const> definitions(std::string_view name) const;
   std::vector<std::string> names() const;                              // sorted
+  // Parses every shipped file; the first error in one.
+  Status load_all() const;
 
   const SymbolTable& symbols() const { return symbols_; }
   const Function* prelude_function(Symbol name) const;
   const SourceFile* file_of_prelude(const Function* f) const;
-  std::span<const std::unique_ptr<SourceFile>> files() const { return files_; }
 
 private:
-  Status add(const SourceText& text, bool prelude, bool user);
+  Status add(const SourceText& text, bool prelude, bool user) const;
+  Status load(const std::string& name) const;
 
-  SymbolTable symbols_;
-  std::vector<std::unique_ptr<SourceFile>> files_;
-  std::unordered_map<std::string, std::vector<const OperatorDefinition*>> operators_;
-  std::unordered_map<Symbol, std::pair<const Function*, const SourceFile*>> prelude_;
+  mutable SymbolTable symbols_;
+  mutable std::recursive_mutex mutex_;  // of what follows
+  mutable std::vector<std::unique_ptr<SourceFile>> files_;
+  mutable std::unordered_map<std::string, std::vector<const OperatorDefinition*>> operators_;
+  mutable std::unordered_map<std::string, const struct EmbeddedFile*> pending_;  // by operator
+  mutable std::unordered_map<Symbol, std::pair<const Function*, const SourceFile*>> prelude_;
 };
 
 // The newest version in `definition.since` not above `version`, or 0.
 std::int64_t version_in_force(const OperatorDefinition& definition, std::int64_t version);
 
-// The shipped files, prelude first (generated at build time from spec/**/*.ulp).
+// The shipped files, prelude first (generated at build time from spec/**/*.ulp). Others are named for the one operator that they define:
+// spec/onnx/Conv.ulp is onnx.Conv.
 struct EmbeddedFile {
   const char* path;
   const char* text;

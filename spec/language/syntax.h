@@ -1,9 +1,12 @@
 // The syntax tree of a specification file. Immutable once parsed; nodes live in the arena of their `SourceFile`.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,16 +21,23 @@ namespace ulpian::language {
 using Symbol = std::uint32_t;
 inline constexpr Symbol NoSymbol = 0;
 
+// Names to numbers and back. Safe to use from several threads: files are parsed when they are first needed.
 class SymbolTable {
 public:
-  SymbolTable() { names_.emplace_back(); }
+  SymbolTable();
+  ~SymbolTable();
+  SymbolTable(const SymbolTable&) = delete;
+  SymbolTable& operator=(const SymbolTable&) = delete;
   Symbol intern(std::string_view name);
   Symbol find(std::string_view name) const;  // NoSymbol if it was never interned
-  const std::string& name(Symbol s) const { return names_[s]; }
-  std::size_t size() const { return names_.size(); }
+  const std::string& name(Symbol s) const { return chunks_[s / ChunkSize].load(std::memory_order_acquire)[s % ChunkSize]; }
 
 private:
-  std::deque<std::string> names_;
+  // Chunks never move, so that a name is read without a lock.
+  static constexpr std::size_t ChunkSize = 1024, MostChunks = 1024;
+  std::array<std::atomic<std::string*>, MostChunks> chunks_{};
+  std::size_t size_ = 0;
+  mutable std::mutex mutex_;
   std::unordered_map<std::string_view, Symbol> ids_;
 };
 
@@ -193,6 +203,7 @@ struct SourceFile {
   std::deque<OperatorDefinition> operators;
   std::unordered_map<Symbol, const Function*> functions_by_name;
   std::uint32_t index = 0;          // in its Specification
+  bool user = false;                // given with --spec: its operators come before shipped ones
   std::string line(std::uint32_t number) const;
 };
 
