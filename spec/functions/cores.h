@@ -69,12 +69,11 @@ template <class L> inline D<L> tanh_core(D<L> x) {
 template <class L> struct Binade { D<L> exponent, m; };
 
 template <class L> inline Binade<L> binade(D<L> v) {
-  constexpr std::int64_t HalfRoot = INT64_C(0x3fe6a09e667f3bcd);
-  constexpr std::int64_t One = INT64_C(1023) << 52;
-  const I<L> raised = bits<L>(v) + (One - HalfRoot);
-  const I<L> biased = (I<L>)((U<L>)raised >> 52);
-  const D<L> exponent = from_bits<L>(biased | INT64_C(0x4330000000000000)) - (0x1p52 + 1023);
-  return {exponent, from_bits<L>(bits<L>(v) - ((biased - 1023) << 52))};
+  constexpr std::uint64_t HalfRoot = UINT64_C(0x3fe6a09e667f3bcd);
+  constexpr std::uint64_t One = UINT64_C(1023) << 52;
+  const U<L> biased = ((U<L>)v + (One - HalfRoot)) >> 52;
+  const D<L> exponent = (D<L>)(biased | UINT64_C(0x4330000000000000)) - (0x1p52 + 1023);
+  return {exponent, (D<L>)((U<L>)v - ((biased - 1023) << 52))};
 }
 
 // log((1 + s) / (1 - s)) with s = f / (2 + f), |s| <= 3 - 2 sqrt 2: log(1 + f)
@@ -159,8 +158,10 @@ template <class L> inline Reduced<L> reduce(D<L> x) {
 // sin(r + quadrant * pi/2)
 template <class L> inline D<L> sin_in_quadrant(D<L> r, I<L> quadrant) {
   const D<L> y = select<L>((quadrant & 1) != 0, cos_small<L>(r), sin_small<L>(r));
-  return from_bits<L>(bits<L>(y) ^ ((quadrant & 2) << 62));
+  return (D<L>)((U<L>)y ^ ((U<L>)(quadrant & 2) << 62));
 }
+
+template <class L> inline I<L> next_quadrant(I<L> quadrant) { return (I<L>)((U<L>)quadrant + 1); }
 
 template <class L> inline D<L> sin_core(D<L> x) {
   const Reduced<L> p = reduce<L>(x);
@@ -169,7 +170,7 @@ template <class L> inline D<L> sin_core(D<L> x) {
 }
 template <class L> inline D<L> cos_core(D<L> x) {
   const Reduced<L> p = reduce<L>(x);
-  return nan_unless<L>(absolute<L>(x) <= LargestReduced, sin_in_quadrant<L>(p.r, p.quadrant + 1));
+  return nan_unless<L>(absolute<L>(x) <= LargestReduced, sin_in_quadrant<L>(p.r, next_quadrant<L>(p.quadrant)));
 }
 template <class L> inline D<L> tan_core(D<L> x) {
   const Reduced<L> p = reduce<L>(x);
@@ -193,7 +194,7 @@ template <class L> inline D<L> sin_turn_core(D<L> x) {
 }
 template <class L> inline D<L> cos_turn_core(D<L> x) {
   const Reduced<L> p = reduce_turns<L>(x);
-  const D<L> y = sin_in_quadrant<L>(p.r, p.quadrant + 1);
+  const D<L> y = sin_in_quadrant<L>(p.r, next_quadrant<L>(p.quadrant));
   return select<L>(y == 0, absolute<L>(y), y);
 }
 
@@ -296,7 +297,7 @@ template <class L> inline D<L> mish_core(D<L> x) {
 
 // ---- power -----------------------------------------------------------------------------------------------------------------------------
 
-// The leading 27 bits, so that products with f32 values and with each other are exact.
+// The leading 26 bits, so that products with f32 values and with each other are exact.
 template <class L> inline D<L> leading_bits(D<L> x) { return from_bits<L>(bits<L>(x) & ~((INT64_C(1) << 27) - 1)); }
 
 // log2 of a positive f32 as high + low, to about 2^-59; `high` has 26 bits.
@@ -327,13 +328,14 @@ template <class L> inline D<L> pow_core(D<L> x, D<L> y) {
   const D<L> shifted = bounded + RoundingShift;
   const D<L> n = shifted - RoundingShift;
   const D<L> r = select<L>(bounded == total, (high - n) + low, all<L>(0));
-  const D<L> magnitude = exp2_of_parts<L>(shifted, r);
+  const I<L> zero = (a == 0) & (y > 0);
+  const D<L> magnitude = select<L>(zero, a, exp2_of_parts<L>(shifted, r));
   const D<L> ay = absolute<L>(y);
   const D<L> y_shifted = at_most<L>(ay, 0x1p24) + RoundingShift;
   const I<L> whole = (ay >= 0x1p24) | (y_shifted - RoundingShift == ay);
-  const I<L> negative = (x < 0) & ((bits<L>(y_shifted) & 1) != 0);
+  const I<L> negative = (bits<L>(x) < 0) & whole & ((bits<L>(y_shifted) & 1) != 0);
   const D<L> result = select<L>(negative, -magnitude, magnitude);
-  const I<L> plain = (a > 0) & (a <= LargestFloat) & (ay <= LargestFloat) & ((x > 0) | whole);
+  const I<L> plain = ((x > 0) | zero | ((x < 0) & whole)) & (a <= LargestFloat) & (ay <= LargestFloat);
   return nan_unless<L>(plain, result);
 }
 

@@ -1,10 +1,14 @@
 #include "spec/functions/kernels.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "spec/functions/functions.h"
 #include "spec/functions/kernel_table.h"
@@ -104,6 +108,32 @@ void on_narrow(Primitive primitive, const Storage<T>* x, const Storage<T>* secon
   }
 }
 
+// A function of one narrow argument is its table, made when an array first makes it worth while.
+template <ElementType T> struct NarrowTable {
+  std::once_flag once;
+  std::atomic<bool> ready = false;
+  std::vector<Storage<T>> results;
+};
+
+template <ElementType T> void on_narrow_unary(Primitive primitive, const Storage<T>* x, Storage<T>* y, std::size_t count) {
+  static std::array<NarrowTable<T>, PrimitiveCount> tables;
+  constexpr std::size_t Codes = std::size_t{1} << (8 * sizeof(Storage<T>));
+  NarrowTable<T>& table_of = tables[index_of(primitive, 1)];
+  if (!table_of.ready.load(std::memory_order_acquire) && count < Codes / 16) {
+    on_narrow<T>(primitive, x, nullptr, y, count);
+    return;
+  }
+  std::call_once(table_of.once, [&] {
+    std::vector<Storage<T>> codes(Codes);
+    std::iota(codes.begin(), codes.end(), Storage<T>{0});
+    table_of.results.resize(Codes);
+    on_narrow<T>(primitive, codes.data(), nullptr, table_of.results.data(), Codes);
+    table_of.ready.store(true, std::memory_order_release);
+  });
+  const Storage<T>* results = table_of.results.data();
+  for (std::size_t i = 0; i < count; ++i) y[i] = results[x[i]];
+}
+
 void on_doubles(Primitive primitive, const double* x, const double* second, double* y, std::size_t count) {
   index_of(primitive, second == nullptr ? 1 : 2);
   for (std::size_t i = 0; i < count; ++i)
@@ -142,7 +172,7 @@ void elementary_array(Primitive primitive, ElementType type, const void* x, cons
     auto* out = static_cast<Storage<T>*>(y);
     if constexpr (T == ElementType::F32) on_floats(primitive, a, b, out, count);
     else if constexpr (T == ElementType::F64) on_doubles(primitive, a, b, out, count);
-    else if constexpr (host::is_narrow_float(T)) on_narrow<T>(primitive, a, b, out, count);
+    else if constexpr (host::is_narrow_float(T)) b == nullptr ? on_narrow_unary<T>(primitive, a, out, count) : on_narrow<T>(primitive, a, b, out, count);
     else if constexpr (host::is_integer_type(T)) on_integers<T>(primitive, a, b, out, count);
     else fail_bug("elementary_array", "no elementary function on this type", __FILE__, __LINE__);
   });

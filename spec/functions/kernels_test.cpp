@@ -193,6 +193,18 @@ TEST(Arrays, of_any_length_may_be_computed_in_place) {
   }
 }
 
+TEST(Arrays, of_narrow_floats_are_the_same_with_and_without_a_table) {
+  std::vector<std::uint16_t> x(65536);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::uint16_t>(i * 40503);
+  std::vector<std::uint16_t> parts(x.size());
+  std::vector<std::uint16_t> whole(x.size());
+  for (const E type : {E::F16, E::BF16}) {
+    for (std::size_t i = 0; i < x.size(); i += 256) elementary_array(P::Exp, type, &x[i], nullptr, &parts[i], 256);
+    elementary_array(P::Exp, type, x.data(), nullptr, whole.data(), x.size());
+    EXPECT_EQ(parts, whole);
+  }
+}
+
 TEST(Arrays, of_doubles_and_integers_follow_the_slow_way) {
   const std::vector<double> x{0.1, -2.5, 1e300, -0.0};
   std::vector<double> y(x.size());

@@ -76,7 +76,9 @@ template <class L> inline D<L> square_root(D<L> x) {
 constexpr double RoundingShift = 0x1.8p52;
 
 // 2^n, where `shifted` is n + RoundingShift and -1022 <= n <= 1023.
-template <class L> inline D<L> power_of_two(D<L> shifted) { return from_bits<L>((bits<L>(shifted) << 52) + (INT64_C(1023) << 52)); }
+template <class L> inline D<L> power_of_two(D<L> shifted) {
+  return (D<L>)(((U<L>)shifted << 52) + (UINT64_C(1023) << 52));  // unsigned: a NaN may wrap
+}
 
 // Even and odd terms apart: half the length of the chain of operations.
 template <class L, int Terms> inline D<L> polynomial(D<L> x, const double (&c)[Terms]) {
