@@ -1,0 +1,47 @@
+// A whole program: its calls in order, each elaborated for the values it meets; dead values freed; limits; progress.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "interp/session/call.h"
+
+namespace ulpian::interp {
+
+struct SessionOptions {
+  Evaluator evaluator = Evaluator::Block;
+  // Called after each call, in order.
+  std::function<void(std::size_t node, double seconds)> progress;
+};
+
+// What a run notes besides its outputs.
+struct RunNotes {
+  // Calls on values where the standard says nothing: any result conforms there. The canonical one was used.
+  std::vector<Diagnostic> undefined;
+};
+
+class Session {
+public:
+  Session(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, SessionOptions options = {});
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  const Graph& graph() const;
+  // The inputs that a user gives: those of the graph, in order. One with a constant of its own is optional.
+  // Checks types and declared extents (symbols must agree) before anything runs.
+  Status check_inputs(std::span<const std::optional<Tensor>> inputs) const;
+  // The canonical answer of every output. Calls are kept, so that a second run on inputs of the same extents elaborates nothing.
+  Result<std::vector<Tensor>> run(std::span<const std::optional<Tensor>> inputs, const Limits& limits = {}, RunNotes* notes = nullptr);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ulpian::interp
