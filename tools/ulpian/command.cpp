@@ -1,0 +1,109 @@
+#include "tools/ulpian/command.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "spec/core/file.h"
+#include "spec/import/onnx/import_onnx.h"
+
+namespace ulpian::tools {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+void add_common(CLI::App& command, Common& common, bool evaluates) {
+  command.add_flag("--json", common.json, "Print the result as JSON on standard output");
+  command.add_option("--spec", common.spec_files, "A specification file (.ulp) of your own; may be given several times")->type_name("FILE");
+  if (!evaluates) return;
+  command.add_flag("--quiet,-q", common.quiet, "No progress");
+  command.add_option("--time-limit", common.seconds, "Seconds until the evaluation is given up (status 3); 0 is no limit")->type_name("SECONDS")->check(CLI::Range(0.0, 1e9));
+  command.add_option("--memory-limit", common.memory_mib, "MiB that tensors may take")->type_name("MIB")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))->capture_default_str();
+  command.add_option("--threads", common.threads, "Threads; the answer never depends on their number")->type_name("N")->check(CLI::Range(1, 1024))->capture_default_str();
+}
+
+Result<std::shared_ptr<const language::Specification>> load_specification(const Common& common) {
+  std::vector<language::SourceText> texts;
+  for (const std::string& file : common.spec_files) {
+    auto bytes = read_file(file, 4u << 20);
+    if (!bytes) return std::move(bytes).error();
+    texts.push_back({file, std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size())});
+  }
+  return language::Specification::load(texts);
+}
+
+Result<std::shared_ptr<const Graph>> load_model(const std::string& file, const std::shared_ptr<const language::Specification>& specification, const Common& common) {
+  OnnxImportOptions options;
+  options.memory_limit = common.memory_mib << 20;
+  options.is_defined = [&](std::string_view op, std::int64_t version) {
+    if (specification->find(op, version)) return Definedness::Defined;
+    return specification->has(op) ? Definedness::UnknownVersion : Definedness::UnknownOperator;
+  };
+  auto graph = import_onnx(file, options);
+  if (!graph) return std::move(graph).error();
+  return std::make_shared<const Graph>(std::move(*graph));
+}
+
+interp::Limits limits_of(const Common& common) {
+  interp::Limits limits;
+  limits.memory_bytes = common.memory_mib << 20;
+  limits.threads = common.threads;
+  if (common.seconds > 0)
+    limits.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(common.seconds));
+  return limits;
+}
+
+int exit_status(const Diagnostic& d) {
+  switch (d.kind) {
+    case ErrorKind::Usage:
+    case ErrorKind::Input:
+    case ErrorKind::Syntax:
+    case ErrorKind::Definition:
+    case ErrorKind::Requirement:
+    case ErrorKind::Undefined:
+    case ErrorKind::Unsupported: return UsageError;
+    case ErrorKind::Limit: return Undecided;
+  }
+  return UsageError;
+}
+
+int report(const Diagnostic& d, const Common& common) {
+  if (common.json) {
+    nlohmann::json j{{"status", "error"}, {"kind", name_of(d.kind)}, {"message", d.message}};
+    if (!d.program_place.empty()) j["program_place"] = d.program_place;
+    if (!d.place.file.empty()) j["place"] = {{"file", d.place.file}, {"line", d.place.line}, {"column", d.place.column}};
+    if (!d.hint.empty()) j["help"] = d.hint;
+    if (!d.notes.empty()) j["notes"] = d.notes;
+    fmt::print("{}\n", j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+  const bool colour = is_terminal(STDERR_FILENO);
+  fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", to_string(d));
+  return exit_status(d);
+}
+
+Progress::Progress(const Common& common, std::string what, std::size_t total)
+    : shown_(!common.quiet && is_terminal(STDERR_FILENO)), what_(std::move(what)), total_(total) {}
+
+Progress::~Progress() {
+  if (shown_ && last_ > 0) fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::at(std::size_t done, const std::string& detail) {
+  if (!shown_) return;
+  const double t = now();
+  if (t - last_ < 0.1 && done < total_) return;
+  last_ = t;
+  fmt::print(stderr, "\r\033[K{} {}/{} {}", what_, done, total_, detail);
+  std::fflush(stderr);
+}
+
+}  // namespace ulpian::tools

@@ -1,0 +1,45 @@
+// ulpian: the command line. Each subcommand is one file beside this one.
+#include <cstdio>
+#include <exception>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "tools/ulpian/command.h"
+
+int main(int argc, char** argv) {
+  using namespace ulpian::tools;
+  CLI::App app{
+      "Ulpian: the reference language for tensor programs.\n"
+      "Runs ONNX models on an executable specification, and holds other implementations against it.\n"};
+  app.footer(
+      "Examples:\n"
+      "  ulpian check model.onnx --backend onnxruntime       every operator of a model, on ONNX Runtime\n"
+      "  ulpian run model.onnx --inputs DIR --out DIR2       the canonical answer\n"
+      "  ulpian spec show onnx.Softmax                       what an operator means\n"
+      "Exit status: 0 ran / conforms, 1 does not conform, 2 usage or input error, 3 undecided or a limit.\n");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "ulpian " ULPIAN_VERSION " (canonical edition 0)");
+  Common common;
+  std::function<int()> chosen;
+  add_run(app, common, chosen);
+  add_spec(app, common, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    app.exit(e);
+    return UsageError;
+  }
+  try {
+    return chosen ? chosen() : UsageError;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: out of memory; lower --memory-limit, or give smaller extents\n");
+    return Undecided;
+  } catch (const std::exception& e) {
+    // A Bug: our mistake, never the user's.
+    fmt::print(stderr, "{}\nThis is a fault of Ulpian: please report it with the command and the model.\n", e.what());
+    return 70;
+  }
+}
