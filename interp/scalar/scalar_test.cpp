@@ -26,12 +26,12 @@ TEST(Terms, CastsFollowTheContract) {
   output("saturated", E::F8E4M3FN, CastMode::Saturate);
   output("i8", E::I8, CastMode::Plain);
   output("bf16", E::BF16, CastMode::Plain);
-  auto out = m.run({floats({1000, -2.75f, NotANumber, 1 + 0x1p-8f})});
+  auto out = m.run({floats({1000, -2.625f, NotANumber, 1 + 0x1p-8f})});
   ASSERT_TRUE(out.ok()) << to_string(out.error());
-  EXPECT_TRUE(same(*(*out)[0], of_bits(E::F8E4M3FN, {0x7f, 0xc4, 0x7f, 0x38})));  // no infinity: NaN; -2.75 is a tie, to -3 of even digits
-  EXPECT_TRUE(same(*(*out)[1], of_bits(E::F8E4M3FN, {0x7e, 0xc4, 0x7f, 0x38})));
+  EXPECT_TRUE(same(*(*out)[0], of_bits(E::F8E4M3FN, {0x7f, 0xc2, 0x7f, 0x38})));  // no infinity: NaN; -2.625 is a tie, to -2.5 whose last digit is even
+  EXPECT_TRUE(same(*(*out)[1], of_bits(E::F8E4M3FN, {0x7e, 0xc2, 0x7f, 0x38})));
   EXPECT_TRUE(same(*(*out)[2], of_bits(E::I8, {127, 0xfe, 0, 1})));
-  EXPECT_TRUE(same(*(*out)[3], of_bits(E::BF16, {0x447a, 0xc030, 0x7fc0, 0x3f80})));
+  EXPECT_TRUE(same(*(*out)[3], of_bits(E::BF16, {0x447a, 0xc028, 0x7fc0, 0x3f80})));
 }
 
 TEST(Terms, ASelectEvaluatesOnlyWhatItChooses) {
@@ -52,9 +52,9 @@ TEST(Terms, AReadOutsideIsAnErrorOfTheDefinitionOnlyWhereItReachesAnOutput) {
   const TensorId x = m.vector("x", E::F32);
   const Variable i = m.fresh("i"), j = m.fresh("j");
   // Stored: the element 0 of `t` has no value, and nobody asks for it.
-  const TensorId t = m.each("t", {i}, {m.extent(x)}, m.Maker::at(x, m.primitive(P::Subtract, m.variable(i), m.integer(1))));
+  const TensorId t = m.each("t", {i}, {m.extent(x)}, m.at(x, m.primitive(P::Subtract, m.variable(i), m.integer(1))));
   const TermId jv = m.variable(j);
-  const TermId guarded = m.select(m.primitive(P::Equal, jv, m.integer(0)), m.f32(5), m.Maker::at(t, jv));
+  const TermId guarded = m.select(m.primitive(P::Equal, jv, m.integer(0)), m.f32(5), m.at(t, jv));
   m.output(m.each("y", {j}, {m.extent(x)}, guarded));
   EXPECT_TRUE(same(m.result({floats({1, 2, 3})}), floats({5, 1, 2})));
   m.output(t);
@@ -199,9 +199,9 @@ TEST(Recurrence, Fibonacci) {
   m.node(f).body = m.primitive(P::Add, previous, m.at_else(f, m.primitive(P::Subtract, tv, m.integer(2)), m.constant(E::I64, 0)));
   m.output(f);
   const Tensor y = m.result({});
-  EXPECT_EQ(y.at(9), 89u);
-  EXPECT_EQ(static_cast<std::int64_t>(y.at(90)), std::int64_t{7540113804746346429});  // F(92), the last below 2^63
-  EXPECT_EQ(y.at(92), Bits{12200160415121876738u} + Bits{7540113804746346429u});     // wraps
+  EXPECT_EQ(y.at(9), 55u);
+  EXPECT_EQ(y.at(91), Bits{7540113804746346429u});   // F(92), the last below 2^63
+  EXPECT_EQ(y.at(92), Bits{12200160415121876738u});  // F(93), negative as an i64
 }
 
 TEST(Recurrence, MembersReadEachOtherInOrder) {
@@ -401,16 +401,15 @@ TEST(Inputs, TheAssumptionsOfTheElaborationAreChecked) {
 TEST(Limits, MemoryAndTimeAndCancellation) {
   Maker m;
   const TermId n = m.integer(std::int64_t{1} << 40);
-  const Variable i = m.fresh("i"), k = m.fresh("k");
+  const Variable i = m.fresh("i");
   m.output(m.each("y", {i}, {n}, m.f32(0)));
   EXPECT_EQ(m.failure({}, Limits{.memory_bytes = 1 << 20}).kind, ErrorKind::Limit);
 
   Maker slow;
+  const Variable k = slow.fresh("k");
   slow.output(slow.scalar("y", slow.cast(E::I64, slow.reduce_over(ReduceKind::Count, E::Z, k, slow.integer(std::int64_t{1} << 60), {}), CastMode::Plain)));
-  (void)slow.fresh("k");
   Limits limits;
   limits.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
-  slow.program().variables.resize(std::max<std::size_t>(slow.program().variables.size(), k + 1), core::VariableInfo{"k", E::Z});
   const auto before = std::chrono::steady_clock::now();
   EXPECT_EQ(slow.failure({}, limits).kind, ErrorKind::Limit);
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));

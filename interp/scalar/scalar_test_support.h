@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "interp/scalar/scalar.h"
@@ -47,6 +48,7 @@ inline Tensor of_bits(E type, const std::vector<Bits>& values) {
 
 // A builder with the shapes of equation that tests need.
 struct Maker : Builder {
+  using Builder::at;
   TensorId input(const char* name, E type, std::vector<TermId> extents) {
     TensorNode n;
     n.name = name;
@@ -108,7 +110,7 @@ inline ::testing::AssertionResult same(const Tensor& a, const Tensor& b) {
   auto failure = ::testing::AssertionFailure() << name_of(a.type()) << to_string(a.extents()) << " against " << name_of(b.type()) << to_string(b.extents());
   if (a.type() == b.type() && a.extents() == b.extents() && a.type() != E::String)
     for (std::int64_t k = 0; k < a.size(); ++k)
-      if (!same_element(a.type(), a.at(k), b.at(k))) return failure << ": element " << k << " is 0x" << std::hex << a.at(k) << ", not 0x" << b.at(k);
+      if (!same_element(a.type(), a.at(k), b.at(k))) return failure << fmt::format(": element {} is {:#x}, not {:#x}", k, a.at(k), b.at(k));
   return failure;
 }
 
