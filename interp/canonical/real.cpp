@@ -93,9 +93,10 @@ Exact simplest(const Exact& low, const Exact& high) {
   if (low <= Exact(0) && Exact(0) <= high) return Exact(0);
   if (high < Exact(0)) return -simplest(-high, -low);
   if (!high.is_finite()) return low;
-  for (int k = 0;; --k) {
-    // Start above the magnitude of `high`, so that the first multiple of 2^k inside has the fewest bits.
-    if (k == 0) while (Exact::power_of_two(k) < high) ++k;
+  // From above the magnitude of `high`, so that the first multiple of 2^k inside has the fewest bits.
+  int k = 0;
+  while (Exact::power_of_two(k) < high) ++k;
+  for (;; --k) {
     const Exact step = Exact::power_of_two(k);
     const Exact candidate = (low / step).ceiling() * step;
     if (candidate <= high || k < -30000) return candidate;
