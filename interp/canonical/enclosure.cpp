@@ -1,10 +1,9 @@
 #include "interp/canonical/enclosure.h"
 
-#include <gmp.h>
-
 #include <string>
 
 #include "spec/numbers/ensure.h"
+#include "spec/numbers/exact_big.h"
 
 namespace ulpian::interp {
 namespace {
@@ -115,20 +114,14 @@ Enclosure everything(mpfr_prec_t precision) {
 Enclosure enclose(const Exact& value, mpfr_prec_t precision) {
   ensure(!value.is_nan());
   Enclosure out(precision);
-  const std::string text = value.to_string();
-  if (text.find('/') == std::string::npos) {
-    const int used = mpfr_set_str(out.low, text.c_str(), 10, MPFR_RNDD) | mpfr_set_str(out.high, text.c_str(), 10, MPFR_RNDU);
-    ensure(used == 0, text);
+  if (value.is_infinite()) {
+    mpfr_set_inf(out.low, value.is_negative() ? -1 : 1);
+    mpfr_set_inf(out.high, value.is_negative() ? -1 : 1);
     return out;
   }
-  mpq_t fraction;
-  mpq_init(fraction);
-  const int used = mpq_set_str(fraction, text.c_str(), 10);
-  ensure(used == 0, text);
-  mpq_canonicalize(fraction);
-  mpfr_set_q(out.low, fraction, MPFR_RNDD);
-  mpfr_set_q(out.high, fraction, MPFR_RNDU);
-  mpq_clear(fraction);
+  const auto fraction = Exact::Big::of(value);
+  mpfr_set_q(out.low, fraction->value, MPFR_RNDD);
+  mpfr_set_q(out.high, fraction->value, MPFR_RNDU);
   return out;
 }
 
@@ -241,20 +234,9 @@ Exact exact_of(mpfr_srcptr value) {
     const Exact far = Exact::power_of_two(mpfr_get_exp(value) > 0 ? static_cast<int>(Far) : static_cast<int>(-Far));
     return negative ? -far : far;
   }
-  mpz_t digits;
-  mpz_init(digits);
-  const auto exponent = mpfr_get_z_2exp(digits, value);
-  mpz_abs(digits, digits);
-  char* text = mpz_get_str(nullptr, 16, digits);
-  const std::string hexadecimal = "0x" + std::string(text);
-  void (*release)(void*, size_t) = nullptr;
-  mp_get_memory_functions(nullptr, nullptr, &release);
-  release(text, hexadecimal.size() - 1);
-  mpz_clear(digits);
-  const auto magnitude = Exact::parse(hexadecimal);
-  ensure(magnitude.has_value(), hexadecimal);
-  const Exact scaled = *magnitude * Exact::power_of_two(static_cast<int>(exponent));
-  return negative ? -scaled : scaled;
+  auto fraction = Exact::Big::of(Exact(0));
+  mpfr_get_q(fraction->value, value);
+  return Exact::Big::finish(fraction);
 }
 
 }  // namespace ulpian::interp

@@ -306,7 +306,8 @@ std::optional<Real> square_root(const Real& a) {
 std::optional<Real> of_turns(P primitive, const Real& a) {
   if (!a.exact()) return expression(primitive, a);
   if (!exact(a).is_finite()) return Real(Exact::nan());
-  // sin of t turns is cos of t - 1/4.
+  // sin of t turns is cos of t - 1/4; a zero has the sign of its argument (sinPi of IEEE 754-2019, 9.2.1).
+  if (primitive == P::SinTurn && (exact(a) + exact(a)).is_integer()) return Real(exact(a).is_negative() ? Exact::negative_zero() : Exact(0));
   const Exact turns = primitive == P::SinTurn ? exact(a) - Exact::ratio(1, 4) : exact(a);
   if (auto s = cosine_of(turns)) return of_sum(std::move(*s));
   return expression(primitive, a);

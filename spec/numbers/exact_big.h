@@ -1,4 +1,5 @@
-// The body of a large or fractional `Exact`. Only exact*.cpp includes this, so that GMP stays out of every other file.
+// The body of a large or fractional `Exact`. Only exact*.cpp and what hands rationals to MPFR include this, so that GMP stays out of every
+// other file.
 #pragma once
 
 #include <gmp.h>
