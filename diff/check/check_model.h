@@ -1,0 +1,57 @@
+// A model on a backend: the uncut model, and every operator on the backend's own inputs (numerics.md, section 2).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diff/backends/backend.h"
+#include "diff/compare/verdict.h"
+#include "interp/session/session.h"
+
+namespace ulpian::diff {
+
+struct CheckOptions {
+  interp::Profile profile;
+  interp::Limits limits;                 // of one evaluation of ours
+  double node_seconds = 120;             // of one operator's evaluation
+  std::function<void(std::size_t done, std::size_t total, const std::string& what)> progress;
+};
+
+enum class Exposure : std::uint8_t {
+  InPlace,  // seen in the whole model, with every intermediate value an output
+  Alone,    // run alone, on the values that came in the whole model (or ours, where the backend gave none)
+};
+
+struct NodeCheck {
+  std::size_t node = 0;
+  std::string op, name, place;
+  Exposure exposure = Exposure::InPlace;
+  Verdict verdict;
+};
+
+struct ModelCheck {
+  std::string backend, backend_version;
+  std::string profile;
+  std::vector<NodeCheck> nodes;
+  Verdict whole;            // of the uncut model's outputs
+  // The uncut model's outputs have the bits of the model with intermediate values exposed: the operators' verdicts are its own.
+  bool transfers = false;
+  std::string note;         // how `whole` was decided
+  int restarts = 0;
+  Class overall() const;    // the worst
+};
+
+// `model`: the file's bytes, self-contained. `inputs` in the graph's order. Errors: what keeps the check from being made at all.
+Result<ModelCheck> check_model(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
+                               std::shared_ptr<const std::string> model, Backend& backend, const std::vector<std::optional<Tensor>>& inputs,
+                               const CheckOptions& options);
+
+// Outputs made elsewhere: the whole model is one region.
+Result<ModelCheck> check_outputs(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
+                                 const std::vector<std::optional<Tensor>>& inputs, const std::vector<std::optional<Tensor>>& outputs, const CheckOptions& options);
+
+}  // namespace ulpian::diff

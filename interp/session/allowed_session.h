@@ -1,0 +1,30 @@
+// A whole graph over sets: the allowed answer of every output, given sets of its inputs. Enclosures widen along a graph; verdicts are made on
+// single operators or fused regions, and the whole graph's sets are a diagnostic (numerics.md, section 2).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "interp/allowed/allowed.h"
+#include "interp/session/call.h"
+
+namespace ulpian::interp {
+
+class AllowedSession {
+public:
+  AllowedSession(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Profile profile);
+  ~AllowedSession();
+  // Called after each node.
+  std::function<void(std::size_t node)> progress;
+  // In the order of the graph's inputs; one that is empty takes its constant.
+  Result<std::vector<AllowedTensor>> run(std::span<const std::optional<AllowedTensor>> inputs, const Limits& limits = {});
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ulpian::interp
