@@ -82,7 +82,7 @@ void on_floats(Primitive primitive, const float* x, const float* second, float* 
 
 // Types narrower than f32 are values of f32 too, so the same cores serve; one rounding, to the type.
 template <ElementType T>
-void on_narrow(Primitive primitive, const Storage<T>* x, const Storage<T>* second, Storage<T>* y, std::size_t count) {
+void compute_narrow(Primitive primitive, const Storage<T>* x, const Storage<T>* second, Storage<T>* y, std::size_t count) {
   const kernels::CoreBlock kernel = table().core[index_of(primitive, second == nullptr ? 1 : 2)];
   const double bound = kernels::error_bound(primitive);
   Arguments in;
@@ -115,22 +115,24 @@ template <ElementType T> struct NarrowTable {
   std::vector<Storage<T>> results;
 };
 
-template <ElementType T> void on_narrow_unary(Primitive primitive, const Storage<T>* x, Storage<T>* y, std::size_t count) {
+template <ElementType T>
+void on_narrow(Primitive primitive, const Storage<T>* x, const Storage<T>* second, Storage<T>* y, std::size_t count) {
+  if (second != nullptr) return compute_narrow<T>(primitive, x, second, y, count);
   static std::array<NarrowTable<T>, PrimitiveCount> tables;
   constexpr std::size_t Codes = std::size_t{1} << (8 * sizeof(Storage<T>));
-  NarrowTable<T>& table_of = tables[index_of(primitive, 1)];
-  if (!table_of.ready.load(std::memory_order_acquire) && count < Codes / 16) {
-    on_narrow<T>(primitive, x, nullptr, y, count);
+  NarrowTable<T>& own = tables[index_of(primitive, 1)];
+  if (!own.ready.load(std::memory_order_acquire) && count < Codes / 16) {
+    compute_narrow<T>(primitive, x, nullptr, y, count);
     return;
   }
-  std::call_once(table_of.once, [&] {
+  std::call_once(own.once, [&] {
     std::vector<Storage<T>> codes(Codes);
     std::iota(codes.begin(), codes.end(), Storage<T>{0});
-    table_of.results.resize(Codes);
-    on_narrow<T>(primitive, codes.data(), nullptr, table_of.results.data(), Codes);
-    table_of.ready.store(true, std::memory_order_release);
+    own.results.resize(Codes);
+    compute_narrow<T>(primitive, codes.data(), nullptr, own.results.data(), Codes);
+    own.ready.store(true, std::memory_order_release);
   });
-  const Storage<T>* results = table_of.results.data();
+  const Storage<T>* results = own.results.data();
   for (std::size_t i = 0; i < count; ++i) y[i] = results[x[i]];
 }
 
@@ -172,7 +174,7 @@ void elementary_array(Primitive primitive, ElementType type, const void* x, cons
     auto* out = static_cast<Storage<T>*>(y);
     if constexpr (T == ElementType::F32) on_floats(primitive, a, b, out, count);
     else if constexpr (T == ElementType::F64) on_doubles(primitive, a, b, out, count);
-    else if constexpr (host::is_narrow_float(T)) b == nullptr ? on_narrow_unary<T>(primitive, a, out, count) : on_narrow<T>(primitive, a, b, out, count);
+    else if constexpr (host::is_narrow_float(T)) on_narrow<T>(primitive, a, b, out, count);
     else if constexpr (host::is_integer_type(T)) on_integers<T>(primitive, a, b, out, count);
     else fail_bug("elementary_array", "no elementary function on this type", __FILE__, __LINE__);
   });

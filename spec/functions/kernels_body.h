@@ -96,9 +96,9 @@ template <class L, Primitive... P> KernelTable table_of() {
 
 template <class L> KernelTable make_table() {
   using P = Primitive;
-  return table_of<L, P::Exp, P::Exp2, P::Expm1, P::Log, P::Log2, P::Log10, P::Log1p, P::Sin, P::Cos, P::Tan, P::Asin, P::Acos, P::Atan, P::Sinh, P::Cosh,
-                  P::Tanh, P::Asinh, P::Acosh, P::Atanh, P::Erf, P::Sigmoid, P::Softplus, P::Softsign, P::Gelu, P::GeluTanh, P::Silu, P::Mish,
-                  P::CosTurn, P::SinTurn, P::Power, P::Atan2>();
+  return table_of<L, P::Exp, P::Exp2, P::Expm1, P::Log, P::Log2, P::Log10, P::Log1p, P::Sin, P::Cos, P::Tan, P::Asin, P::Acos, P::Atan, P::Sinh,
+                  P::Cosh, P::Tanh, P::Asinh, P::Acosh, P::Atanh, P::Erf, P::Sigmoid, P::Softplus, P::Softsign, P::Gelu, P::GeluTanh, P::Silu,
+                  P::Mish, P::CosTurn, P::SinTurn, P::Power, P::Atan2>();
 }
 
 }  // namespace

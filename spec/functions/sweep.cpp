@@ -56,9 +56,9 @@ int sweep(Primitive function, std::uint64_t step, std::uint64_t offset) {
     elementary_array(function, x, y, n);
     for (std::size_t i = 0; i < n; ++i) result.one(function, x[i], y[i]);
   }
-  fmt::print("{:10} inputs {}, differences {}, numbers left to the slow way {}, largest error of the core 2^{:.2f} at {:a} (bound 2^{})\n",
-             name_of(function), result.inputs, result.differences, result.refused, std::log2(result.worst), result.where,
-             std::log2(elementary_core_error(function)));
+  fmt::print("{:10} inputs {}, differences {}, numbers left to the slow way {}, largest error of the core {:.3g} at {:a} (bound {:.3g})\n",
+             name_of(function), result.inputs, result.differences, result.refused, result.worst, result.where,
+             elementary_core_error(function));
   return result.differences == 0 && result.worst < elementary_core_error(function) ? 0 : 1;
 }
 
@@ -69,7 +69,8 @@ int main(int argc, char** argv) {
   const auto function = argc >= 2 ? ulpian::primitive_named(argv[1], 1) : std::nullopt;
   const std::uint64_t step = argc >= 3 ? std::strtoull(argv[2], nullptr, 10) : 1;
   if (!function || ulpian::row_of(*function).kind != ulpian::PrimitiveKind::Elementary || step == 0) {
-    fmt::print(stderr, "usage: ulpian_functions_sweep FUNCTION [STEP [OFFSET]]\nFUNCTION: an elementary function of one argument (exp, tanh, gelu, ...)\n");
+    fmt::print(stderr, "usage: ulpian_functions_sweep FUNCTION [STEP [OFFSET]]\n"
+                       "FUNCTION: an elementary function of one argument (exp, tanh, gelu, ...)\n");
     return 2;
   }
   return ulpian::sweep(*function, step, argc >= 4 ? std::strtoull(argv[3], nullptr, 10) : 0);
