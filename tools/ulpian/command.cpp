@@ -93,8 +93,11 @@ int report(const Diagnostic& d, const Common& common) {
 Progress::Progress(const Common& common, std::string what, std::size_t total)
     : shown_(!common.quiet && is_terminal(STDERR_FILENO)), what_(std::move(what)), total_(total) {}
 
-Progress::~Progress() {
+Progress::~Progress() { done(); }
+
+void Progress::done() {
   if (shown_ && last_ > 0) fmt::print(stderr, "\r\033[K");
+  last_ = 0;
 }
 
 void Progress::at(std::size_t done, const std::string& detail) {
@@ -102,7 +105,8 @@ void Progress::at(std::size_t done, const std::string& detail) {
   const double t = now();
   if (t - last_ < 0.1 && done < total_) return;
   last_ = t;
-  fmt::print(stderr, "\r\033[K{} {}/{} {}", what_, done, total_, detail);
+  if (total_) fmt::print(stderr, "\r\033[K{} {}/{} {}", what_, done, total_, detail);
+  else fmt::print(stderr, "\r\033[K{} {} {}", what_, done, detail);
   std::fflush(stderr);
 }
 

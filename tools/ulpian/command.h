@@ -36,13 +36,10 @@ struct Common {
   int threads = 1;
 };
 
-struct Subcommand {
-  std::function<void(CLI::App&)> declare;
-  std::function<int()> run;
-};
-
-// Declared by run.cpp, check.cpp, spec.cpp, backends.cpp. Each adds itself to `app` and, if chosen, sets `chosen`.
+// One file each: run.cpp, check.cpp, spec.cpp, backends.cpp. Each adds itself to `app` and, if the user names it, sets `chosen`.
 void add_run(CLI::App& app, Common& common, std::function<int()>& chosen);
+void add_check(CLI::App& app, Common& common, std::function<int()>& chosen);
+void add_backends(CLI::App& app, Common& common, std::function<int()>& chosen);
 void add_spec(CLI::App& app, Common& common, std::function<int()>& chosen);
 
 void add_common(CLI::App& command, Common& common, bool evaluates);
@@ -61,6 +58,7 @@ public:
   Progress(const Common& common, std::string what, std::size_t total);
   ~Progress();
   void at(std::size_t done, const std::string& detail);
+  void done();  // clears the line
 
 private:
   bool shown_ = false;

@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
   Common common;
   std::function<int()> chosen;
   add_run(app, common, chosen);
+  add_check(app, common, chosen);
+  add_backends(app, common, chosen);
   add_spec(app, common, chosen);
   try {
     app.parse(argc, argv);
