@@ -118,6 +118,10 @@ Outcome Backend::Impl::outcome_of(Received received, double limit, double second
 Backend::Impl::Reply Backend::Impl::ask(const Request& request, double seconds, const char* during) {
   ensure(process_ != nullptr);
   const OutgoingFrame frame = encode(request);
+  if (introduction_.largest_payload && frame.payload_bytes > introduction_.largest_payload) {
+    const std::string found = fmt::format("the request has {} bytes; the backend takes {}", frame.payload_bytes, introduction_.largest_payload);
+    return Outcome{Refused{Refusal::Unsupported, found}, 0, {}};
+  }
   const auto start = Clock::now();
   Received received = process_->exchange(frame, options_.answers, seconds);
   const double took = seconds_since(start);

@@ -78,7 +78,11 @@ public:
 
   using What = decltype(Answer::what);
 
+  // An answer above what the other side accepts would be taken for nonsense: it is said in words.
+  bool too_long(const OutgoingFrame& frame) const { return frame.head.size() > limits_.header_bytes || frame.payload_bytes > limits_.payload_bytes; }
+
   What answer(const HelloRequest& r) {
+    limits_ = r.limits;
     return guarded<What>([&]() -> What { return handler_.introduce(r); });
   }
   What answer(const PrepareRequest& r) {
@@ -114,6 +118,7 @@ public:
 
 private:
   Handler& handler_;
+  FrameLimits limits_;
   std::set<ProgramId> programs_;
 };
 
@@ -137,7 +142,9 @@ int serve(Handler& handler, int input, int output) {
     auto request = decode_request(frame);
     if (!request.ok()) return complain(request.error().message);
     const Answer answer{request->id, std::visit([&](const auto& r) { return server.answer(r); }, request->what)};
-    if (!write_frame(output, encode(answer))) return 0;
+    OutgoingFrame out = encode(answer);
+    if (server.too_long(out)) out = encode(Answer{request->id, OutOfMemory{.message = fmt::format("the answer takes {} bytes, more than is accepted", out.payload_bytes)}});
+    if (!write_frame(output, out)) return 0;
     if (std::holds_alternative<ByeRequest>(request->what)) return 0;
   }
 }

@@ -59,6 +59,17 @@ TEST(Server, ABackendOfStaticShapesIsPreparedForEachExtents) {
   EXPECT_EQ(backend->restarts(), 0);
 }
 
+TEST(Server, AnAnswerAboveTheLimitIsSaidInWords) {
+  OpenOptions options;
+  options.answers.payload_bytes = 1024;
+  auto backend = Backend::open({ULPIAN_ECHO_BACKEND}, options);
+  ASSERT_TRUE(backend.ok());
+  const Prepared p = backend->prepare(program_of("echo"));
+  EXPECT_TRUE(backend->run(p.program, {Value{"x", Tensor(ElementType::F32, {256})}}).outputs());
+  const Outcome o = backend->run(p.program, {Value{"x", Tensor(ElementType::F32, {257})}});
+  EXPECT_EQ(describe(o), "out of memory: the answer takes 1088 bytes, more than is accepted");
+}
+
 TEST(Server, ExceptionsAreOutcomes) {
   auto backend = open_echo();
   ASSERT_TRUE(backend.ok());

@@ -65,6 +65,7 @@ class Adapter:
     name, version, formats, shapes = "unnamed", "", ["onnx"], "dynamic"
     element_types = []
     threads = 1
+    largest_answer = 1 << 32
 
     def details(self):
         """What else a report should know: options, providers, versions of what is below."""
@@ -200,6 +201,7 @@ def _answer(adapter, programs, header, payload):
         if not header["protocol"]["least"] <= PROTOCOL <= header["protocol"]["most"]:
             return {"type": "failed", "message": f"this adapter speaks version {PROTOCOL} of the protocol"}, []
         adapter.threads = header.get("threads", 1)
+        adapter.largest_answer = header.get("limits", {}).get("payload_bytes", adapter.largest_answer)
         return {"type": "hello", "protocol": PROTOCOL, "name": adapter.name, "version": adapter.version, "formats": adapter.formats,
                 "element_types": adapter.element_types, "shapes": adapter.shapes, "python": sys.version.split()[0], "numpy": np.__version__,
                 "cpu": cpu_features(), **adapter.details()}, []
@@ -213,7 +215,10 @@ def _answer(adapter, programs, header, payload):
         if header["program"] not in programs:
             return {"type": "failed", "message": f"program {header['program']} was not prepared"}, []
         prepared = programs[header["program"]]
-        return {"type": "outputs", "batches": [_batch(adapter, prepared, b, given, blobs) for b in header["batches"]]}, blobs
+        batches, total = [_batch(adapter, prepared, b, given, blobs) for b in header["batches"]], sum(map(len, blobs))
+        if total > adapter.largest_answer:
+            return {"type": "failed", "cause": "memory", "message": f"the outputs take {total} bytes, {adapter.largest_answer} are accepted"}, []
+        return {"type": "outputs", "batches": batches}, blobs
     if kind == "release":
         programs.pop(header["program"], None)
     elif kind != "bye":
