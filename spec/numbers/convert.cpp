@@ -42,7 +42,7 @@ Bits held_to_limits(ElementType to, bool negative, std::uint64_t magnitude) {
   const Bits low = lowest_finite(to), high = largest_finite(to);
   if (!negative) return magnitude > high ? high : magnitude;
   const std::uint64_t furthest = is_signed(to) ? high + 1 : 0;
-  return magnitude >= furthest ? low : (0 - magnitude) & width_mask(to);
+  return magnitude > furthest ? low : (0 - magnitude) & width_mask(to);
 }
 
 Bits float_to_integer(ElementType to, const Unpacked& a, CastMode mode) {

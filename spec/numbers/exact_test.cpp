@@ -204,6 +204,17 @@ TEST(Exact, rounding_to_every_format_agrees_with_mpfr) {
     }
 }
 
+TEST(Exact, a_tie_is_broken_by_whatever_stands_behind_it) {
+  const Exact tie = Exact(1) + Exact::power_of_two(-24), trace = Exact::power_of_two(-3000);
+  EXPECT_EQ(tie.to_bits(T::F32), 0x3f800000);
+  EXPECT_EQ((tie + trace).to_bits(T::F32), 0x3f800001);
+  EXPECT_EQ((tie - trace).to_bits(T::F32), 0x3f800000);
+  EXPECT_EQ((-tie - trace).to_bits(T::F32), 0xbf800001);
+  EXPECT_EQ(Exact::power_of_two(-150).to_bits(T::F32), 0);
+  EXPECT_EQ((Exact::power_of_two(-150) + trace).to_bits(T::F32), 1);
+  EXPECT_EQ((Exact(1) + trace).round_to(T::F8E8M0, CastMode::Up), 128);
+}
+
 TEST(Exact, out_of_range_has_no_bits) {
   EXPECT_EQ(Exact(449).to_bits(T::F8E4M3FN), 0x7e);
   EXPECT_EQ(Exact(465).to_bits(T::F8E4M3FN), std::nullopt);

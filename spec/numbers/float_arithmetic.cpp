@@ -169,12 +169,7 @@ Bits remainder(const FloatFormat& format, Bits a, Bits b) {
   const Unpacked x = unpack(format, a), y = unpack(format, b);
   if (x.kind == Kind::Nan || y.kind == Kind::Nan || x.kind == Kind::Infinite || y.kind == Kind::Zero) return nan(format);
   if (x.kind == Kind::Zero || y.kind == Kind::Infinite) return a;
-  if (x.exponent < y.exponent) {
-    const int lift = y.exponent - x.exponent;
-    if (lift > 64) return a;  // |b| > |a|
-    const U128 rest = x.significand % (U128{y.significand} << lift);
-    return round(format, {x.negative, x.exponent, rest});
-  }
+  if (x.exponent < y.exponent) return a;  // b is normal then, and greater in magnitude
   U128 rest = x.significand % y.significand;
   for (int left = x.exponent - y.exponent; left > 0 && rest != 0;) {
     const int step = std::min(left, 64);

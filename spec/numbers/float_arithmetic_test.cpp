@@ -246,6 +246,20 @@ TEST_P(LargeFloat, unary_primitives_agree_with_mpfr) {
     for (int i = 0; i < 500000; ++i) ASSERT_TRUE(check.single(i % 2 == 0 ? draw.any() : draw.near(one)));
 }
 
+// bf16 has the exponents of f32, in which the host computes it: every product and quotient of significands whose result is subnormal.
+TEST(Float, bf16_below_its_normal_range_is_rounded_once) {
+  const FloatFormat& f = format_of(ElementType::BF16);
+  for (Bits x = 0; x < 128; ++x)
+    for (Bits y = 0; y < 128; ++y)
+      for (Bits exponent = 1; exponent <= 16; ++exponent) {
+        // Products from 2^-137 and quotients from 2^-135 up to beyond the least normal number, 2^-126.
+        const std::array<Bits, 2> factors{(Bits{70} << 7) | x, ((exponent + 46) << 7) | y};
+        const std::array<Bits, 2> ratio{(exponent << 7) | x, (Bits{135} << 7) | y};
+        ASSERT_EQ(apply(P::Multiply, ElementType::BF16, factors), bits::multiply(f, factors[0], factors[1])) << factors[0] << " " << factors[1];
+        ASSERT_EQ(apply(P::Divide, ElementType::BF16, ratio), bits::divide(f, ratio[0], ratio[1])) << ratio[0] << " " << ratio[1];
+      }
+}
+
 // nextafter by its definition: nothing lies between, and it lies towards the target.
 TEST(Float, next_after_takes_one_step) {
   for (const Format& f : oracle::Formats) {

@@ -15,8 +15,10 @@
 namespace ulpian {
 
 // Storage: what one element takes in an unpacked tensor. Value: the host type that holds its value and in which a kernel computes.
-// Arithmetic: where + - * / and sqrt, computed in it and rounded once more to T, give the correctly rounded result of T (its precision is
-// at least 2p + 2 and nothing relevant underflows in it). bf16 shares the exponents of f32, so its products and quotients need double.
+// Arithmetic: where + - * / and sqrt, computed in it and rounded once more to T, give the correctly rounded result of T. Its precision is
+// at least 2p + 2, which makes the second rounding harmless where nothing underflows. Only bf16 underflows in f32, where f32 keeps sixteen
+// places more: a product of two 8-bit significands fits in them or lies below half of the least bf16, and a quotient of such is a tie or
+// differs from one by more than 2^-9 of the least bf16. (Not so a fused multiply-add.)
 // i2, i4 are stored sign-extended, u2, u4 zero-extended, f4e2m1 in the low bits.
 template <ElementType T> struct HostType;
 namespace detail {
@@ -42,7 +44,7 @@ template <> struct HostType<ElementType::F8E5M2> : detail::HostTypes<std::uint8_
 template <> struct HostType<ElementType::F8E5M2FNUZ> : detail::HostTypes<std::uint8_t, float, float> {};
 template <> struct HostType<ElementType::F8E8M0> : detail::HostTypes<std::uint8_t, float, double> {};
 template <> struct HostType<ElementType::F16> : detail::HostTypes<std::uint16_t, float, float> {};
-template <> struct HostType<ElementType::BF16> : detail::HostTypes<std::uint16_t, float, double> {};
+template <> struct HostType<ElementType::BF16> : detail::HostTypes<std::uint16_t, float, float> {};
 template <> struct HostType<ElementType::F32> : detail::HostTypes<float, float, float> {};
 template <> struct HostType<ElementType::F64> : detail::HostTypes<double, double, double> {};
 
