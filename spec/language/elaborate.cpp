@@ -53,7 +53,8 @@ Value Elaborator::attribute_value(const OperatorDefinition& op, const Clause& c,
   if (!c.is_list) {
     if (auto* n = std::get_if<std::int64_t>(&a)) {
       if (k == AttributeKind::Int || k == AttributeKind::Bool) return Value::of(*n);
-      if (k == AttributeKind::Dtype) return dtype(*n);
+      // ONNX writes 0 for an optional element type that is not given.
+      if (k == AttributeKind::Dtype) return *n == 0 && c.optional ? Value{} : dtype(*n);
       return wrong();
     }
     if (auto* f = std::get_if<float>(&a)) return k == AttributeKind::Float ? of_float(*f) : wrong();
