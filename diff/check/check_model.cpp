@@ -171,18 +171,17 @@ private:
     return out;
   }
 
-  Expectation expect(const Node& node, const MaybeTensors& arguments) {
+  Expectation expect(const Node& node, const MaybeTensors& arguments, const std::vector<std::uint8_t>& alternatives = {}) {
     Expectation e;
     for (ValueId id : node.outputs) e.names.push_back(id == AbsentValue ? std::string() : graph_.values[static_cast<std::size_t>(id)].name);
-    auto call = interp::Call::make(*spec_, graph_, node, arguments);
-    if (!call) {
-      e.error = std::move(call).error();
+    auto made = interp::Call::make(*spec_, graph_, node, arguments, interp::Evaluator::Block, alternatives);
+    if (!made) {
+      e.error = std::move(made).error();
       return e;
     }
-    interp::Limits limits = options_.limits;
-    limits.deadline = std::min(limits.deadline, std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                                                     std::chrono::duration<double>(options_.node_seconds)));
-    auto canonical = (*call)->run(arguments, limits, &e.undefined);
+    const std::shared_ptr<const interp::Call> call = *made;
+    const interp::Limits limits = limits_of_node();
+    auto canonical = call->run(arguments, limits, &e.undefined);
     if (!canonical) {
       e.error = interp::at_node(std::move(canonical).error(), graph_, node);
       return e;
@@ -191,14 +190,38 @@ private:
     e.canonical.resize(node.outputs.size());
     for (std::size_t k = 0; k < node.outputs.size(); ++k)
       if (node.outputs[k] == AbsentValue) e.canonical[k].reset();
-    e.unordered_axes = (*call)->program().unordered_axes;
-    e.allowed = [call = *call, arguments, limits, profile = options_.profile]() {
+    e.unordered_axes = call->program().unordered_axes;
+    e.allowed = [call, arguments, limits, profile = options_.profile]() {
       std::vector<std::optional<interp::AllowedTensor>> sets(arguments.size());
       for (std::size_t k = 0; k < arguments.size(); ++k)
         if (arguments[k]) sets[k] = interp::AllowedTensor::exactly(*arguments[k]);
       return interp::evaluate_allowed(call->program(), sets, profile, limits);
     };
+    if (alternatives.empty())
+      for (auto& choice : other_choices(call->program().static_choices))
+        e.others.push_back([this, &node, arguments, choice] { return expect(node, arguments, choice); });
     return e;
+  }
+
+  interp::Limits limits_of_node() const {
+    interp::Limits limits = options_.limits;
+    const auto span = std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(options_.node_seconds));
+    limits.deadline = std::min(limits.deadline, std::chrono::steady_clock::now() + span);
+    return limits;
+  }
+
+  // Every way to choose but the first, a few at most.
+  static std::vector<std::vector<std::uint8_t>> other_choices(const std::vector<std::uint8_t>& counts) {
+    constexpr std::size_t Most = 16;
+    std::vector<std::vector<std::uint8_t>> out;
+    std::vector<std::uint8_t> choice(counts.size(), 0);
+    while (out.size() < Most) {
+      std::size_t k = 0;
+      while (k < choice.size() && ++choice[k] >= counts[k]) choice[k++] = 0;
+      if (k == choice.size()) break;
+      out.push_back(choice);
+    }
+    return out;
   }
 
   Verdict run_alone(std::size_t n, const MaybeTensors& arguments, const Expectation& expected, MaybeTensors& got) {

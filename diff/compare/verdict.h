@@ -66,6 +66,8 @@ struct Expectation {
   // The allowed sets, asked for only where an element differs from canonical.
   std::function<Result<std::vector<std::optional<interp::AllowedTensor>>>()> allowed;
   std::vector<std::string> names;
+  // Other meanings that the standard leaves open for the operator as a whole (a static `one of`): it conforms under one of them, or not.
+  std::vector<std::function<Expectation()>> others;
   // Any order of the same slices along these axes, the same in all outputs.
   std::vector<std::int64_t> unordered_axes;
 };

@@ -71,7 +71,8 @@ Call::~Call() = default;
 const core::Program& Call::program() const { return state_->program; }
 
 Result<std::shared_ptr<const Call>> Call::make(const language::Specification& specification, const Graph& graph, const Node& node,
-                                               std::span<const std::optional<Tensor>> inputs, Evaluator evaluator) {
+                                               std::span<const std::optional<Tensor>> inputs, Evaluator evaluator,
+                                               const std::vector<std::uint8_t>& alternatives) {
   for (const std::optional<Tensor>& t : inputs)
     if (t && (is_complex(t->type()) || t->type() == ElementType::String)) {
       // Moving such elements needs no arithmetic, but their storage is not the evaluators' yet.
@@ -80,7 +81,8 @@ Result<std::shared_ptr<const Call>> Call::make(const language::Specification& sp
       d.message = fmt::format("elements of type {} are not evaluated in this edition", name_of(t->type()));
       return at_node(std::move(d), graph, node);
     }
-  const language::Call description = describe_call(specification, node, inputs);
+  language::Call description = describe_call(specification, node, inputs);
+  description.alternatives = alternatives;
   auto program = language::elaborate(specification, description);
   if (!program) return at_node(std::move(program).error(), graph, node);
   std::shared_ptr<Call> call(new Call());

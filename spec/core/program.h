@@ -196,6 +196,8 @@ public:
   std::vector<Condition> undefined;               // where one holds, anything conforms
   std::vector<std::int64_t> unordered_axes;       // any order of the same slices along these axes of all outputs
   std::vector<Condition> path;                    // on sizes: what was assumed while elaborating
+  // How many alternatives each static `one of` had (one choice for the whole operator); the program is one of them.
+  std::vector<std::uint8_t> static_choices;
 };
 
 // The program as text: one equation a line, bound variables renamed apart. For people and for tests of the elaborator.

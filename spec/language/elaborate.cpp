@@ -169,6 +169,7 @@ core::Program Elaborator::run(const Call& call) {
     throw ElaborationError{std::move(d)};
   }
   b_.program().op = call.op;
+  alternatives_ = call.alternatives;
   Values inputs;
   for (const InputDescription& in : call.inputs) {
     if (!in.present) {

@@ -33,6 +33,8 @@ struct Call {
   Attributes attributes;
   std::vector<InputDescription> inputs;
   std::size_t outputs = 1;          // how many results the program names (trailing ones may be left out)
+  // Which alternative of each static `one of` to take, in the order met; 0, the canonical one, where the list ends.
+  std::vector<std::uint8_t> alternatives;
 };
 
 struct ElaborationLimits {

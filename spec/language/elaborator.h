@@ -167,6 +167,7 @@ private:
   core::Builder b_;
   Arena arena_;
   std::vector<bool> decisions_;
+  std::vector<std::uint8_t> alternatives_;             // of static `one of`s
   std::size_t used_decisions_ = 0;
   std::vector<std::pair<core::TermId, bool>> path_;    // decided, or required
   std::vector<std::pair<core::TermId, bool>> guards_;  // of the symbolic `if`s around

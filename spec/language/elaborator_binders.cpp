@@ -220,8 +220,13 @@ Value Elaborator::eval_choice(const Context& c, const Expr& e) {
     v = scalar(c, e.at, v);
     if (v.is(Tag::Term)) all_static = false;
   }
-  // Between static values the choice is one for the whole operator; canonical is the first.
-  if (all_static) return xs[0];
+  if (all_static) {
+    // Between static values the choice is one for the whole operator; canonical is the first.
+    auto& made = b_.program().static_choices;
+    const std::size_t chosen = made.size() < alternatives_.size() ? alternatives_[made.size()] : 0;
+    made.push_back(static_cast<std::uint8_t>(std::min<std::size_t>(xs.size(), 255)));
+    return xs[std::min(chosen, xs.size() - 1)];
+  }
   const ElementType type = join(c, e.at, xs);
   std::vector<TermId> terms;
   for (const Value& v : xs) terms.push_back(to(c, e.at, v, type));
