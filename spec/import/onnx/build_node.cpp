@@ -92,7 +92,7 @@ Status Builder::add_node(Scope& scope, proto::NodeProto& node) {
   }
   for (const auto& name : node.output()) {
     auto id = name.empty() ? Result<ValueId>(AbsentValue) : define(scope, name);
-    if (!id) return std::move(wrong_node(scope, node, id.error().message));
+    if (!id) return wrong_node(scope, node, id.error().message);
     out.outputs.push_back(*id);
   }
   scope.graph->nodes.push_back(std::move(out));
