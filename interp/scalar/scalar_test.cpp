@@ -115,6 +115,13 @@ TEST(Terms, DepthIsLimitedAndChainsOfElseAreNotDeep) {
   m.output(m.scalar("y", t));
   EXPECT_EQ(m.failure({}).kind, ErrorKind::Limit);
 
+  // The largest frames: reductions inside reductions, each with a tree of its own.
+  Maker nested;
+  t = nested.f32(1);
+  for (int k = 0; k < 3000; ++k) t = nested.reduce_over(ReduceKind::Sum, E::F32, nested.fresh("k"), nested.integer(1), {t});
+  nested.output(nested.scalar("y", t));
+  EXPECT_EQ(nested.failure({}).kind, ErrorKind::Limit);
+
   Maker chain;
   const TensorId x = chain.vector("x", E::F32);
   TermId e = chain.f32(42);
