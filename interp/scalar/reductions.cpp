@@ -166,19 +166,25 @@ Value Terms::nth(TermId id) {
           return keys[j].back();
         }
       }
-    bool undecided = false;
     Order order{clock_, std::vector<std::int64_t>(n)};
     std::iota(order.places.begin(), order.places.end(), 0);
-    std::stable_sort(order.places.begin(), order.places.end(), [&](std::int64_t a, std::int64_t b) {
+    // Equal keys keep the order of their indices, which makes the order total and stable. Thrown: an undecided comparison is no order.
+    const auto before = [&](std::int64_t a, std::int64_t b) {
       for (std::size_t k = 0; k < view.keys.size(); ++k) {
         const ElementType type = program_.term(view.keys[k]).type;
+        bool undecided = false;
         const int c = compare_key_values(type, keys[static_cast<std::size_t>(a)][k], keys[static_cast<std::size_t>(b)][k], undecided);
+        if (undecided) throw Poison{.cause = Cause::Undecided, .term = id};
         if (c != 0) return view.descending ? c > 0 : c < 0;
       }
-      return false;
-    });
+      return a < b;
+    };
     release(bytes);
-    if (undecided) return Poison{.cause = Cause::Undecided, .term = id};
+    try {
+      std::sort(order.places.begin(), order.places.end(), before);
+    } catch (const Poison& poison) {
+      return poison;
+    }
     orders_[id] = std::move(order);
   }
   const auto& places = orders_[id].places;
