@@ -271,9 +271,9 @@ TEST(Fold, RunsInOrderWithAnyBody) {
 Tensor order_of(bool descending, const Tensor& keys) {
   Maker m;
   const TensorId x = m.vector("x", keys.type());
-  const Variable s = m.fresh("s"), j = m.fresh("j");
-  const TermId key = m.at(x, m.variable(j));
-  m.output(m.each("y", {s}, {m.extent(x)}, m.cast(E::I64, m.nth(j, m.extent(x), m.variable(s), std::span(&key, 1), descending), CastMode::Plain)));
+  const Variable s = m.fresh("s"), at = m.fresh("j");
+  const TermId key = m.at(x, m.variable(at));
+  m.output(m.each("y", {s}, {m.extent(x)}, m.cast(E::I64, m.nth(at, m.extent(x), m.variable(s), std::span(&key, 1), descending), CastMode::Plain)));
   return m.result({keys});
 }
 
@@ -289,9 +289,9 @@ TEST(Order, OfSeveralKeysIsLexicographic) {
   Maker m;
   const TensorId x = m.vector("x", E::I64);
   const TensorId y = m.input("y", E::I64, {m.extent(x)});
-  const Variable s = m.fresh("s"), j = m.fresh("j");
-  const TermId keys[2] = {m.at(x, m.variable(j)), m.at(y, m.variable(j))};
-  m.output(m.each("z", {s}, {m.extent(x)}, m.cast(E::I64, m.nth(j, m.extent(x), m.variable(s), keys, false), CastMode::Plain)));
+  const Variable s = m.fresh("s"), at = m.fresh("j");
+  const TermId keys[2] = {m.at(x, m.variable(at)), m.at(y, m.variable(at))};
+  m.output(m.each("z", {s}, {m.extent(x)}, m.cast(E::I64, m.nth(at, m.extent(x), m.variable(s), keys, false), CastMode::Plain)));
   EXPECT_TRUE(same(m.result({integers({1, 0, 1, 0}), integers({5, 9, 4, 9})}), integers({1, 3, 2, 0})));
 }
 
