@@ -225,7 +225,7 @@ Value Elaborator::call_value_builtin(const Context& c, Position at, Builtin b, s
       const auto xs = list_of(a[0]);
       if (!xs.empty() && std::all_of(xs.begin(), xs.end(), [](const Value& v) { return v.is(Tag::String); })) {
         Values out(xs.begin(), xs.end());
-        std::stable_sort(out.begin(), out.end(), [](const Value& p, const Value& q) { return *p.string < *q.string; });
+        std::sort(out.begin(), out.end(), [](const Value& p, const Value& q) { return *p.string < *q.string; });
         return list(out);
       }
       std::vector<std::int64_t> ns;

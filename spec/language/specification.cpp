@@ -45,10 +45,10 @@ Status Specification::add(const SourceText& source, bool prelude, bool user) con
         return diagnose(*file, op.at, ErrorKind::Definition, fmt::format("{} is defined twice for the same version", op.name))
             .note(fmt::format("the other definition is at {}:{}", other->file->path, other->at.line));
     }
-    all.push_back(&op);
-    std::stable_sort(all.begin(), all.end(), [](const OperatorDefinition* a, const OperatorDefinition* b) {
+    const auto before = [](const OperatorDefinition* a, const OperatorDefinition* b) {
       return a->since[0] != b->since[0] ? a->since[0] > b->since[0] : a->file->user > b->file->user;
-    });
+    };
+    all.insert(std::upper_bound(all.begin(), all.end(), &op, before), &op);
   }
   files_.push_back(std::move(file));
   return success();
