@@ -1,0 +1,487 @@
+"""The command line as its users meet it: exit statuses, files, JSON, and what it says of everything that can be wrong.
+
+    .venv/bin/python tools/ulpian/testdata/cli_test.py build/release/ulpian [unittest's arguments]
+
+Every run has a time limit, and none may end by a signal or with the status of a fault of Ulpian's own (70).
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.normpath(os.path.join(HERE, "../../.."))
+CASES = os.path.join(ROOT, "conformance/cases")
+MISBEHAVE = os.path.join(ROOT, "diff/backends/testdata/misbehave.py")
+ULPIAN = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else ""
+F32, I64 = TensorProto.FLOAT, TensorProto.INT64
+
+SOFTSQUARE = """\
+op com.example.SoftSquare since 1 {
+  doc   "x * x, held below a limit."
+  type  T: f16, f32, f64
+  in    X: T[D...]
+  attr  limit: float = 10
+  out   Y: T[D...]
+  Y[i...] = min(X[i...] * X[i...], limit)
+
+  example { X = [1, 2, 5]  Y = [1, 4, 10] }
+}
+"""
+
+
+def node(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs, outputs, **attributes)
+
+
+def value(name, type=F32, extents=(2,)):
+    return helper.make_tensor_value_info(name, type, extents)
+
+
+def model(nodes, inputs, outputs, opset=18, initializers=(), domains=()):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, [numpy_helper.from_array(a, n) for n, a in initializers])
+    m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), *(helper.make_opsetid(d, v) for d, v in domains)])
+    m.ir_version = 10
+    return m
+
+
+RELU = model([node("Relu", ["x"], ["y"])], [value("x")], [value("y")])
+CHAIN = model([node("Relu", ["x"], ["h"]), node("Exp", ["h"], ["y"])], [value("x", F32, [2, 3])], [value("y", F32, [2, 3])])
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = self._folder.name
+        self.addCleanup(self._folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def save(self, m, name="model.onnx"):
+        with open(self.path(name), "wb") as f:
+            f.write(m if isinstance(m, bytes) else m.SerializeToString())
+        return self.path(name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return self.path(name)
+
+    def inputs(self, *arrays, name="inputs"):
+        os.makedirs(self.path(name), exist_ok=True)
+        for k, a in enumerate(arrays):
+            np.save(os.path.join(self.path(name), f"input_{k}.npy"), a)
+        return self.path(name)
+
+    def ulpian(self, *arguments, seconds=60, env=None):
+        p = subprocess.run([ULPIAN, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds,
+                           cwd=self.folder, env={**os.environ, **(env or {})})
+        p.out, p.err = p.stdout.decode("utf-8"), p.stderr.decode("utf-8")  # both are always UTF-8
+        self.assertIn(p.returncode, (0, 1, 2, 3), f"{arguments}\n{p.out[-2000:]}\n{p.err[-2000:]}")
+        return p
+
+    def expect(self, status, *arguments, says=(), **more):
+        p = self.ulpian(*arguments, **more)
+        self.assertEqual(p.returncode, status, f"{arguments}\n{p.out[-3000:]}\n{p.err[-3000:]}")
+        if status == 2:
+            self.assertRegex(p.err, "error|required|not |Run with", "an error is said in words")
+            self.assertLess(len(p.err), 4000, "and not at length")
+        for word in [says] if isinstance(says, str) else says:
+            self.assertIn(word, p.err + p.out)
+        return p
+
+
+class Help(Case):
+    def test_every_subcommand_explains_itself_with_an_example(self):
+        for words in ([], ["run"], ["check"], ["spec"], ["backends"]):
+            p = self.expect(0, *words, "--help")
+            self.assertIn("Examples:", p.out, words)
+            self.assertIn("ulpian ", p.out)
+        for words in (["spec", "list"], ["spec", "show"], ["spec", "check"], ["backend"]):
+            self.assertIn("--help", self.expect(0, *words, "--help").out)
+        self.assertRegex(self.expect(0, "--version").out, r"^ulpian \d+\.\d+\.\d+ \(canonical edition \d+\)")
+
+    def test_wrong_usage_is_status_2(self):
+        self.expect(2)
+        self.expect(2, "fly", says="fly")
+        self.expect(2, "run", says="model")
+        self.expect(2, "run", "m.onnx", "--no-such-option")
+        self.expect(2, "run", self.save(RELU), "--answer", "maybe", says="maybe")
+        self.expect(2, "run", self.save(RELU), "--threads", "0")
+        self.expect(2, "check", self.save(RELU), says="--backend")
+        self.expect(2, "check", self.save(RELU), "--backend", "no-such-backend", says="no-such-backend")
+        self.expect(2, "check", self.save(RELU), "--backend", "ulpian", "--profile", "lax", says="standard")
+        self.expect(2, "check", self.save(RELU), "--backend", "ulpian", "--shape", "x")
+        self.expect(2, "check", self.save(RELU), "--backend", "ulpian", "--shape", "x=3", says="[2]")
+        self.expect(2, "check", self.save(RELU), "--backend", "ulpian", "--range", "x=1")
+        self.expect(2, "spec", "show", "Sofmax", says="no operator")
+
+
+class Run(Case):
+    def test_outputs_are_files_in_the_order_of_the_graph(self):
+        x = np.array([[0.5, -2, 3], [0, 1, -0.0]], np.float32)
+        p = self.expect(0, "run", self.save(CHAIN), "--inputs", self.inputs(x), "--out", self.path("out"), "--json")
+        j = json.loads(p.out)
+        self.assertEqual((j["status"], j["answer"], j["outputs"]), ("ran", "canonical", [{"name": "y", "type": "f32", "extents": [2, 3]}]))
+        y = np.load(self.path("out/output_0.npy"), allow_pickle=False)
+        # exp is correctly rounded: f64's value is near enough to round it.
+        np.testing.assert_array_equal(y, np.exp(np.maximum(x, 0).astype(np.float64)).astype(np.float32))
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["output_0.npy", "outputs.json"])
+
+    def test_the_same_answer_by_name_from_protobuf_and_with_more_threads(self):
+        x = np.linspace(-3, 3, 6, dtype=np.float32).reshape(2, 3)
+        m = self.save(CHAIN)
+        os.makedirs(self.path("pb"))
+        with open(self.path("pb/input_0.pb"), "wb") as f:
+            f.write(numpy_helper.from_array(x).SerializeToString())
+        np.save(self.path("x.npy"), x)
+        for k, arguments in enumerate((["--inputs", self.inputs(x)], ["--input", f"x={self.path('x.npy')}"], ["--inputs", self.path("pb")],
+                                       ["--inputs", self.inputs(x), "--threads", "2"], ["--inputs", self.inputs(x), "--evaluator", "scalar"])):
+            self.expect(0, "run", m, *arguments, "--out", self.path(f"out{k}"))
+            with open(self.path("out0/output_0.npy"), "rb") as a, open(self.path(f"out{k}/output_0.npy"), "rb") as b:
+                self.assertEqual(a.read(), b.read(), arguments)
+
+    def test_types_that_numpy_lacks_are_named(self):
+        m = self.save(model([node("Cast", ["x"], ["y"], to=TensorProto.BFLOAT16), node("Cast", ["x"], ["z"], to=TensorProto.FLOAT8E4M3FN)],
+                            [value("x")], [value("y", TensorProto.BFLOAT16), value("z", TensorProto.FLOAT8E4M3FN)], opset=19))
+        self.expect(0, "run", m, "--inputs", self.inputs(np.array([1.0, -448], np.float32)), "--out", self.path("out"))
+        with open(self.path("out/outputs.json")) as f:
+            self.assertEqual(json.load(f), {"output_0": "bf16", "output_1": "f8e4m3fn"})
+        self.assertEqual([hex(v) for v in np.load(self.path("out/output_0.npy"))], ["0x3f80", "0xc3e0"])
+        self.assertEqual([hex(v) for v in np.load(self.path("out/output_1.npy"))], ["0x38", "0xfe"])
+
+    def test_the_allowed_answer_encloses_the_canonical_one(self):
+        m = self.save(model([node("Exp", ["x"], ["y"])], [value("x", F32, [4])], [value("y", F32, [4])]))
+        x = np.array([0, 1, -20, np.nan], np.float32)
+        self.expect(0, "run", m, "--inputs", self.inputs(x), "--out", self.path("c"))
+        self.expect(0, "run", m, "--inputs", self.inputs(x), "--out", self.path("a"), "--answer", "allowed")
+        y, low, high, flags = (np.load(self.path(f)) for f in ("c/output_0.npy", "a/output_0.lower.npy", "a/output_0.upper.npy", "a/output_0.flags.npy"))
+        self.assertTrue(np.all((low[:3] <= y[:3]) & (y[:3] <= high[:3])))
+        self.assertTrue(np.all(high[1:3] > low[1:3]), "the standard profile admits some ULP")
+        self.assertEqual(list(flags & 1), [0, 0, 0, 1])
+        with open(self.path("a/allowed.json")) as f:
+            json.load(f)
+
+    def test_inputs_that_do_not_fit(self):
+        m = self.save(CHAIN)
+        ok = np.zeros((2, 3), np.float32)
+        self.expect(2, "run", m, says=("\"x\"", "missing"))
+        self.expect(2, "run", m, "--inputs", self.path("nowhere"), says="nowhere")
+        self.expect(2, "run", m, "--inputs", self.inputs(np.zeros((3, 2), np.float32)), says=("[3, 2]", "[2, 3]"))
+        self.expect(2, "run", m, "--inputs", self.inputs(np.zeros(6, np.float32)), says="[6]")
+        self.expect(2, "run", m, "--inputs", self.inputs(ok.astype(np.float64)), says=("f64", "f32"))
+        self.expect(2, "run", m, "--inputs", self.inputs(ok, ok, name="two"), says="input_1")
+        self.expect(2, "run", m, "--input", f"q={self.path('x.npy')}", says="its inputs are x")
+        self.expect(2, "run", m, "--input", "x", says="NAME=FILE")
+        self.expect(2, "run", m, "--input", f"x={self.path('gone.npy')}", says="gone.npy")
+        objects = np.array([{"a": 1}, None], dtype=object)
+        np.save(self.path("pickle.npy"), objects, allow_pickle=True)
+        self.expect(2, "run", self.save(RELU), "--input", f"x={self.path('pickle.npy')}", says="pickle")
+        whole = open(os.path.join(self.inputs(ok), "input_0.npy"), "rb").read()
+        for cut in (0, 5, 20, 100, len(whole) - 1):
+            self.save(whole[:cut], "short.npy")
+            self.expect(2, "run", m, "--input", f"x={self.path('short.npy')}", says="short.npy")
+
+    def test_folders_that_cannot_be_written_get_no_partial_files(self):
+        m, x = self.save(RELU), self.inputs(np.zeros(2, np.float32))
+        self.write("a_file", "kept")
+        self.expect(2, "run", m, "--inputs", x, "--out", self.path("a_file"), says="a_file")
+        self.expect(2, "run", m, "--inputs", x, "--out", self.path("a_file/below"), says="a_file")
+        self.assertEqual(open(self.path("a_file")).read(), "kept")
+        # A folder where an output should be: the write fails, and the temporary file beside it goes.
+        os.makedirs(self.path("out/output_0.npy"))
+        self.expect(2, "run", m, "--inputs", x, "--out", self.path("out"), says="output_0.npy")
+        self.assertEqual(os.listdir(self.path("out")), ["output_0.npy"])
+        if os.geteuid() != 0:
+            os.makedirs(self.path("closed"), mode=0o500)
+            self.expect(2, "run", m, "--inputs", x, "--out", self.path("closed"))
+            self.assertEqual(os.listdir(self.path("closed")), [])
+        # A run that fails makes no folder.
+        self.expect(2, "run", m, "--inputs", self.inputs(np.zeros(3, np.float32), name="bad"), "--out", self.path("never"))
+        self.assertFalse(os.path.exists(self.path("never")))
+
+    def test_a_limit_is_status_3(self):
+        big = self.save(model([node("Expand", ["x", "s"], ["h"]), node("Exp", ["h"], ["y"])], [value("x", F32, [1]), value("s", I64, [1])], [value("y", F32, ["n"])]))
+        p = self.expect(3, "run", big, "--inputs", self.inputs(np.ones(1, np.float32), np.array([1 << 24])), "--memory-limit", "8", "--json")
+        self.assertEqual(json.loads(p.out)["kind"], "limit")
+        self.expect(3, "run", big, "--inputs", self.inputs(np.ones(1, np.float32), np.array([1 << 40])), says="memory")
+        slow = self.save(model([node("MatMul", ["x", "x"], ["y"])], [value("x", F64 := TensorProto.DOUBLE, [1500, 1500])], [value("y", F64, [1500, 1500])]))
+        self.expect(3, "run", slow, "--inputs", self.inputs(np.ones((1500, 1500)), name="s"), "--time-limit", "0.05", says="time")
+
+    def test_a_violated_requirement_is_status_2_and_names_the_rule(self):
+        m = self.save(model([node("Gather", ["x", "i"], ["y"], name="pick")], [value("x"), value("i", I64, [1])], [value("y", F32, [1])]))
+        p = self.expect(2, "run", m, "--inputs", self.inputs(np.zeros(2, np.float32), np.array([5])), "--json", says=("pick", "node 0", "Gather.ulp"))
+        self.assertEqual(json.loads(p.out)["kind"], "requirement")
+
+
+class BadModels(Case):
+    def test_models_that_are_none(self):
+        self.expect(2, "run", self.path("gone.onnx"), says="gone.onnx")
+        self.expect(2, "run", self.folder)
+        self.expect(2, "run", "/dev/zero", seconds=20)
+        for data in (b"", b"\x00", b"PK\x03\x04zip", b"{}", os.urandom(2000), b"\xff" * 5000):
+            self.expect(2, "run", self.save(data), says="model.onnx")
+
+    def test_every_truncation_is_refused_or_runs(self):
+        whole, x = CHAIN.SerializeToString(), self.inputs(np.zeros((2, 3), np.float32))
+        for cut in range(0, len(whole), 3):
+            p = self.ulpian("run", self.save(whole[:cut]), "--inputs", x, seconds=20)
+            self.assertIn(p.returncode, (0, 2), cut)
+
+    def test_flipped_bits_are_refused_or_run(self):
+        seed = 20240
+        print(f"seed {seed}", file=sys.stderr)
+        draw = random.Random(seed)
+        whole, x = CHAIN.SerializeToString(), self.inputs(np.zeros((2, 3), np.float32))
+        for _ in range(120):
+            data = bytearray(whole)
+            for _ in range(draw.choice((1, 1, 2, 8))):
+                data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+            p = self.ulpian("run", self.save(bytes(data)), "--inputs", x, "--memory-limit", "64", "--time-limit", "5", seconds=20)
+            self.assertIn(p.returncode, (0, 2, 3), data.hex())
+
+    def test_graphs_that_are_wrong(self):
+        x = self.inputs(np.zeros(2, np.float32))
+        cycle = model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"])], [value("x")], [value("b")])
+        self.expect(2, "run", self.save(cycle), "--inputs", x, says="cycle")
+        self.expect(2, "run", self.save(model([node("Relu", ["nobody"], ["y"])], [value("x")], [value("y")])), "--inputs", x, says="nobody")
+        self.expect(2, "run", self.save(model([node("Relu", ["x"], ["y"]), node("Exp", ["x"], ["y"])], [value("x")], [value("y")])), "--inputs", x, says="\"y\"")
+        self.expect(2, "run", self.save(model([node("Fly", ["x"], ["y"])], [value("x")], [value("y")])), "--inputs", x, says=("Fly", "node 0"))
+        self.expect(2, "run", self.save(model([node("Relu", ["x"], ["y"])], [value("x")], [value("y")], opset=3)), "--inputs", x, says="3")
+        self.expect(2, "run", self.save(model([node("Relu", ["x"], ["y"])], [value("x")], [value("y")], opset=9999)), "--inputs", x, says="9999")
+        self.expect(2, "run", self.save(model([node("Softmax", ["x"], ["y"], axis=7)], [value("x")], [value("y")])), "--inputs", x, says="axis")
+        self.expect(2, "run", self.save(model([node("Softmax", ["x"], ["y"], axes=7)], [value("x")], [value("y")])), "--inputs", x, says="axes")
+
+    def test_declared_extents_of_2_to_the_40(self):
+        huge = model([node("Relu", ["x"], ["y"])], [value("x", F32, [1 << 40])], [value("y", F32, [1 << 40])])
+        self.expect(2, "run", self.save(huge), "--inputs", self.inputs(np.zeros(2, np.float32)), says="1099511627776")
+        self.expect(2, "check", self.save(huge), "--backend", "ulpian", says="memory")
+        constant = model([node("Relu", ["c"], ["y"])], [], [value("y", F32, [1 << 40])])
+        t = constant.graph.initializer.add()
+        t.name, t.data_type = "c", F32
+        t.dims.extend([1 << 40])
+        self.expect(2, "run", self.save(constant))
+        t.dims.extend([1 << 40, 1 << 40])
+        self.expect(2, "run", self.save(constant))
+        header = b"\x93NUMPY\x01\x00"
+        text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }"
+        text += b" " * (118 - len(text) - 1) + b"\n"
+        self.save(header + len(text).to_bytes(2, "little") + text, "huge.npy")
+        self.expect(2, "run", self.save(RELU), "--input", f"x={self.path('huge.npy')}", says="huge.npy")
+
+    def test_deep_nesting(self):
+        inner = helper.make_graph([node("Relu", ["x"], ["y0"])], "g", [], [value("y0")])
+        for k in range(200):
+            inner = helper.make_graph([node("If", ["c"], [f"y{k + 1}"], then_branch=inner, else_branch=inner) if k < 8 else
+                                       node("If", ["c"], [f"y{k + 1}"], then_branch=inner)], "g", [], [value(f"y{k + 1}")])
+        m = model([node("If", ["c"], ["y"], then_branch=inner)], [value("x"), value("c", TensorProto.BOOL, [])], [value("y")])
+        data = m.SerializeToString()
+        self.expect(2, "run", self.save(data), seconds=30)
+        # Length-delimited fields inside each other, as deep as bytes allow: graph, node, attribute, graph, ...
+        deep = b""
+        for k in range(3000):
+            for tag in (0x32, 0x2a, 0x0a):
+                n, length = len(deep), b""
+                while n > 127:
+                    length, n = length + bytes([n & 127 | 128]), n >> 7
+                deep = bytes([tag]) + length + bytes([n]) + deep
+        self.expect(2, "run", self.save(b"\x08\x0a" + deep), seconds=30)
+
+    def test_external_data_stays_in_the_folder(self):
+        os.makedirs(self.path("m"))
+        self.write("secret", "x" * 64)
+        for location in ("../secret", self.path("secret"), "link"):
+            m = model([node("Relu", ["c"], ["y"])], [], [value("y", F32, [4])])
+            t = m.graph.initializer.add()
+            t.name, t.data_type, t.data_location = "c", F32, TensorProto.EXTERNAL
+            t.dims.extend([4])
+            e = t.external_data.add()
+            e.key, e.value = "location", location
+            if location == "link":
+                os.symlink(self.path("secret"), self.path("m/link"))
+            self.expect(2, "run", self.save(m, "m/model.onnx"))
+
+
+class Spec(Case):
+    def test_list_and_show(self):
+        operators = json.loads(self.expect(0, "spec", "list", "--json").out)
+        self.assertGreaterEqual(len(operators), 80)
+        self.assertLessEqual({"name", "versions", "doc", "file"}, set(operators[0]))
+        self.assertIn("onnx.Softmax", [o["name"] for o in operators])
+        self.assertIn("onnx.Softmax", self.expect(0, "spec", "list").out)
+        self.assertIn("op onnx.Softmax", self.expect(0, "spec", "show", "Softmax").out)
+        shown = json.loads(self.expect(0, "spec", "show", "onnx.Softmax", "--opset", "12", "--json").out)
+        self.assertEqual([min(d["since"]) <= 12 for d in shown], [True])
+        self.expect(2, "spec", "show", "Softmax", "--opset", "1", says="versions")
+
+    def test_check_runs_examples(self):
+        j = json.loads(self.expect(0, "spec", "check", "Softmax", "Clip", "--json").out)
+        self.assertEqual((j["operators"], j["failed"]), (2, 0))
+        self.assertGreater(j["examples"], 5)
+
+    def test_an_operator_of_ones_own_runs_without_a_rebuild(self):
+        spec = self.write("my_ops.ulp", SOFTSQUARE)
+        m = self.save(model([node("SoftSquare", ["x"], ["y"], domain="com.example", limit=3.0)], [value("x", F32, [3])], [value("y", F32, [3])],
+                            domains=[("com.example", 1)]))
+        self.expect(0, "spec", "check", "--spec", spec, "SoftSquare")
+        self.expect(0, "run", m, "--spec", spec, "--inputs", self.inputs(np.array([1, -1.5, 5], np.float32)), "--out", self.path("out"))
+        np.testing.assert_array_equal(np.load(self.path("out/output_0.npy")), np.array([1, 2.25, 3], np.float32))
+        self.expect(2, "run", m, "--inputs", self.inputs(np.zeros(3, np.float32)), says=("SoftSquare", "--spec"))
+
+    def test_a_wrong_definition_is_said_with_file_line_and_cause(self):
+        m = self.save(model([node("SoftSquare", ["x"], ["y"], domain="com.example")], [value("x", F32, [3])], [value("y", F32, [3])],
+                            domains=[("com.example", 1)]))
+        x = self.inputs(np.zeros(3, np.float32))
+        body = "Y[i...] = min(X[i...] * X[i...], limit)"
+        for wrong, line, word in ((body.replace("min(", "min(("), 7, ""), (body.replace("limit", "limt"), 7, "limt"), (body.replace("X[i...] *", "X[i..., 0] *"), 7, ""),
+                                  (body.replace("* X[i...]", "* true"), 7, "bool"), ("", 6, "Y")):
+            spec = self.write("wrong.ulp", SOFTSQUARE.replace(body, wrong))
+            p = self.expect(2, "run", m, "--spec", spec, "--inputs", x, says=("wrong.ulp:", word))
+            if wrong:
+                self.assertIn(f"wrong.ulp:{line}", p.err)
+        spec = self.write("wrong.ulp", SOFTSQUARE.replace("Y = [1, 4, 10]", "Y = [1, 4, 11]"))
+        self.expect(2, "spec", "check", "--spec", spec, "SoftSquare", says=("wrong.ulp", "11"))
+        self.expect(2, "spec", "check", "--spec", self.path("gone.ulp"), says="gone.ulp")
+        self.expect(2, "run", m, "--spec", self.write("bytes.ulp", "op \x00\x01 ("), "--inputs", x, says="bytes.ulp")
+        self.expect(2, "run", m, "--spec", self.write("deep.ulp", SOFTSQUARE.replace(body, "Y[i...] = " + "(" * 20000)), "--inputs", x, says="deep.ulp")
+
+    def test_a_definition_without_end_is_stopped(self):
+        spec = self.write("endless.ulp", "fn again(n) = again(n + 1)\n" + SOFTSQUARE.replace("limit)", "again(0))"))
+        m = self.save(model([node("SoftSquare", ["x"], ["y"], domain="com.example")], [value("x", F32, [3])], [value("y", F32, [3])], domains=[("com.example", 1)]))
+        p = self.ulpian("run", m, "--spec", spec, "--inputs", self.inputs(np.zeros(3, np.float32)), seconds=30)
+        self.assertIn(p.returncode, (2, 3), p.err)
+
+
+class Check(Case):
+    def backend(self, how):
+        return f"{sys.executable} {MISBEHAVE} {how}"
+
+    def test_our_own_backend_conforms(self):
+        p = self.expect(0, "check", self.save(CHAIN), "--backend", "ulpian", "--seed", "3", "--json")
+        j = json.loads(p.out)
+        self.assertEqual(j["exit_status"], 0)
+        check = j["checks"][0]
+        self.assertEqual([o["op"] for o in check["operators"]], ["onnx.Relu", "onnx.Exp"])
+        self.assertEqual({o["class"] for o in check["operators"]}, {"conforms"})
+        self.assertTrue(check["transfers"])
+        self.assertIn("conforms", self.expect(0, "check", self.save(CHAIN), "--backend", "ulpian").out)
+
+    def test_onnx_runtime_conforms_here(self):
+        for backend in ("onnxruntime", "onnxruntime-plain"):
+            self.expect(0, "check", self.save(CHAIN), "--backend", backend, "--samples", "3", says="conforms")
+
+    def test_a_wrong_answer_has_a_witness(self):
+        # It always answers [1, 2]; Relu of [5, -5] is [5, 0].
+        p = self.expect(1, "check", self.save(RELU), "--backend", self.backend("loud-stderr"), "--inputs", self.inputs(np.array([5, -5], np.float32)), "--json")
+        whole = json.loads(p.out)["checks"][0]["model"]
+        self.assertEqual(whole["class"], "violation")
+        self.assertEqual((whole["witness"]["got_bits"] in (0x3f800000, 0x40000000), whole["outside"]), (True, 2))
+        self.expect(1, "check", self.save(RELU), "--backend", self.backend("loud-stderr"), "--inputs", self.inputs(np.array([5, -5], np.float32)), says=("violation", "0x"))
+
+    def test_outputs_made_elsewhere(self):
+        m, x = self.save(CHAIN), np.array([[0.5, -2, 3], [0, 1, 2]], np.float32)
+        y = np.exp(np.maximum(x, 0).astype(np.float64)).astype(np.float32)
+        os.makedirs(self.path("y"))
+        np.save(self.path("y/output_0.npy"), y)
+        self.expect(0, "check", m, "--inputs", self.inputs(x), "--outputs", self.path("y"), says="conforms")
+        y[1, 1] *= np.float32(1.001)
+        np.save(self.path("y/output_0.npy"), y)
+        p = self.expect(1, "check", m, "--inputs", self.inputs(x), "--outputs", self.path("y"), "--json")
+        witness = json.loads(p.out)["checks"][0]["model"]["witness"]
+        self.assertEqual((witness["output"], witness["index"]), ("y", [1, 1]))
+        self.expect(2, "check", m, "--outputs", self.path("y"), says="--inputs")
+        self.expect(2, "check", m, "--inputs", self.inputs(x), "--outputs", self.path("nowhere"), says="output_0")
+
+    def test_a_backend_that_answers_where_it_must_refuse_is_lenient(self):
+        m = self.save(model([node("Gather", ["x", "i"], ["y"])], [value("x"), value("i", I64, [2])], [value("y")]))
+        p = self.expect(1, "check", m, "--backend", self.backend("loud-stderr"), "--inputs", self.inputs(np.zeros(2, np.float32), np.array([5, 5])), "--json")
+        self.assertEqual(json.loads(p.out)["checks"][0]["model"]["class"], "lenient")
+
+    def test_misbehaving_backends_get_one_outcome_each(self):
+        m, x = self.save(RELU), self.inputs(np.array([1, 2], np.float32))
+        for how, status, word in (("crash", 1, "crashed"), ("exit-3", 1, "crashed"), ("hang", 1, "hung"), ("hang-deaf", 1, "hung"), ("flood-stdout", 1, "failed"),
+                                  ("flood-stderr", 1, "hung"), ("no-json", 1, "failed"), ("deep-json", 1, "failed"), ("wrong-id", 1, "failed"), ("huge-payload", 1, "failed"),
+                                  ("truncated-payload", 1, "crashed"), ("huge-extents", 1, "failed"), ("refuse", 3, "refused"), ("fail", 1, "failed"), ("loud-stderr", 0, "conforms")):
+            with self.subTest(how):
+                self.expect(status, "check", m, "--backend", self.backend(how), "--inputs", x, "--backend-time-limit", "1.5", says=word, seconds=60)
+        for how in ("exit-at-once", "exit-without-hello", "print-first"):
+            with self.subTest(how):
+                p = self.ulpian("check", m, "--backend", self.backend(how), "--inputs", x, "--backend-time-limit", "1.5", seconds=150)
+                self.assertIn(p.returncode, (1, 2), p.err)
+        self.expect(2, "check", m, "--backend", self.path("no/such/program"), "--inputs", x)
+
+
+class Backends(Case):
+    def test_they_are_listed_and_asked(self):
+        names = [b["name"] for b in json.loads(self.expect(0, "backends", "--json").out)]
+        self.assertLessEqual({"onnxruntime", "onnxruntime-plain", "ulpian"}, set(names))
+        self.assertEqual(json.loads(self.expect(0, "backends", "--probe", "ulpian").out)["name"], "ulpian")
+        mine = self.write("mine.json", json.dumps({"backends": [{"name": "mine", "command": ["{python}", "x.py"], "description": "of my own"}]}))
+        self.assertIn("of my own", self.expect(0, "backends", "--backends", mine).out)
+        self.expect(2, "backends", "--backends", self.write("bad.json", "{"), says="bad.json")
+        self.expect(2, "backends", "--probe", self.path("gone"))
+
+
+def read_case(folder):
+    with open(os.path.join(folder, "case.json")) as f:
+        return json.load(f)
+
+
+class Cases(Case):
+    """Every case through the command line, compared here with NumPy; which of them run is conformance/cases_test.cpp's to say."""
+
+    def ordered(self, a):
+        bits = a.view({2: np.uint16, 4: np.uint32, 8: np.uint64}[a.dtype.itemsize]).astype(object)
+        top = 1 << (8 * a.dtype.itemsize - 1)
+        return np.vectorize(lambda v: -(v - top) if v >= top else v, otypes=[object])(bits)
+
+    def matches(self, got, want, rule):
+        if got.dtype != want.dtype or got.shape != want.shape:
+            return False
+        if got.dtype.kind != "f":
+            return bool(np.array_equal(got, want))
+        if not np.array_equal(np.isnan(got), np.isnan(want)):
+            return False
+        keep = ~np.isnan(want)
+        got, want = got[keep], want[keep]
+        if got.size == 0:
+            return True
+        if rule["class"] == "abs":
+            return bool(np.all((got == want) | (np.abs(got.astype(np.float64) - want.astype(np.float64)) <= rule["value"])))
+        if rule["class"] == "ulp":
+            return int(np.max(np.abs(self.ordered(got) - self.ordered(want)))) <= rule["value"]
+        return bool(np.all(self.ordered(got) == self.ordered(want)) and np.array_equal(np.signbit(got), np.signbit(want)))
+
+    def test_cases(self):
+        for name in sorted(os.listdir(CASES)):
+            folder = os.path.join(CASES, name)
+            if not os.path.isfile(os.path.join(folder, "case.json")):
+                continue
+            with self.subTest(name):
+                rule = read_case(folder)["tolerance"]
+                p = self.ulpian("run", os.path.join(folder, "model.onnx"), "--inputs", folder, "--out", self.path(name), "--json")
+                j = json.loads(p.out)
+                if j.get("kind") == "unsupported":
+                    self.assertEqual(p.returncode, 2)
+                    continue
+                if rule["class"] in ("refuse", "any"):
+                    self.assertIn(p.returncode, (2,) if rule["class"] == "refuse" else (0, 2))
+                    continue
+                self.assertEqual(p.returncode, 0, p.err)
+                for k in range(len(j["outputs"])):
+                    got = np.load(os.path.join(self.path(name), f"output_{k}.npy"), allow_pickle=False)
+                    files = [f"expected_{k}.npy", *(f"expected_{k}_alt{a}.npy" for a in range(1, 9))]
+                    wanted = [np.load(os.path.join(folder, f)) for f in files if os.path.exists(os.path.join(folder, f))]
+                    self.assertTrue(any(self.matches(got, w, rule) for w in wanted), f"{name} output {k}: {got} is none of {wanted}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
