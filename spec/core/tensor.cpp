@@ -32,10 +32,11 @@ struct Tensor::Storage {
   std::size_t size = 0;
   std::vector<std::string> strings;
   Storage() = default;
-  explicit Storage(std::size_t n) : size(n) {
+  Storage(std::size_t n, bool clear) : size(n) {
     // At least one cache line, so that data() is never null and vector loads of an empty tensor stay inside.
     bytes = static_cast<std::byte*>(::operator new(n + 64, std::align_val_t{64}));
-    std::memset(bytes, 0, n + 64);
+    if (clear) std::memset(bytes, 0, n + 64);
+    else std::memset(bytes + n, 0, 64);
   }
   ~Storage() {
     if (bytes) ::operator delete(bytes, std::align_val_t{64});
@@ -44,7 +45,11 @@ struct Tensor::Storage {
   Storage& operator=(const Storage&) = delete;
 };
 
-Tensor::Tensor(ElementType type, Extents extents) : type_(type), extents_(std::move(extents)) {
+Tensor::Tensor(ElementType type, Extents extents) : Tensor(type, std::move(extents), true) {}
+
+Tensor Tensor::uninitialized(ElementType type, Extents extents) { return Tensor(type, std::move(extents), false); }
+
+Tensor::Tensor(ElementType type, Extents extents, bool clear) : type_(type), extents_(std::move(extents)) {
   auto count = element_count(extents_);
   ensure(count.has_value(), to_string(extents_));
   size_ = *count;
@@ -55,7 +60,7 @@ Tensor::Tensor(ElementType type, Extents extents) : type_(type), extents_(std::m
   }
   ensure(bytes_of(type) > 0, "no tensor holds elements of Z or R");
   ensure(size_ <= (std::int64_t{1} << 62) / bytes_of(type));
-  storage_ = std::make_shared<Storage>(static_cast<std::size_t>(size_) * static_cast<std::size_t>(bytes_of(type)));
+  storage_ = std::make_shared<Storage>(static_cast<std::size_t>(size_) * static_cast<std::size_t>(bytes_of(type)), clear);
   data_ = storage_->bytes;
 }
 

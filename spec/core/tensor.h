@@ -29,6 +29,8 @@ public:
   // Zero-filled. `ensure`s that the size is representable: check declared sizes before.
   Tensor(ElementType type, Extents extents);
   Tensor(Extents extents, std::vector<std::string> strings);
+  // For one who writes every element: not filled.
+  static Tensor uninitialized(ElementType type, Extents extents);
   // Takes a copy of `bytes`, whose size must be that of the elements.
   static Tensor from_bytes(ElementType type, Extents extents, std::span<const std::byte> bytes);
   static Tensor scalar(ElementType type, Bits bits);
@@ -55,6 +57,7 @@ public:
 
 private:
   struct Storage;
+  Tensor(ElementType type, Extents extents, bool clear);
   ElementType type_ = ElementType::F32;
   Extents extents_{0};
   std::int64_t size_ = 0;

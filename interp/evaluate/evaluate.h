@@ -1,0 +1,53 @@
+// The block evaluator: the canonical answer of a core program, many elements per step. The bits are those of the scalar evaluator
+// (interp/scalar), on every machine, with any number of threads and any vector instructions.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "interp/evaluate/kernels.h"
+#include "interp/limits.h"
+#include "spec/core/diagnostic.h"
+#include "spec/core/program.h"
+#include "spec/core/tensor.h"
+
+namespace ulpian::interp {
+
+namespace block {
+// None of these changes a bit; tests vary them.
+struct Options {
+  Instructions instructions = best_instructions();
+  std::int64_t lanes = 1024;       // at most so many at once; a power of two
+  bool inline_tensors = true;
+  bool fast_dot = true;            // the blocked kernel
+  bool rows = true;                // reductions across lanes
+  bool member_poison = false;      // members of recurrences carry masks (set by the planner where they need them)
+};
+}  // namespace block
+
+// A program made ready for evaluation, to be run many times. The program must outlive it.
+class Plan {
+public:
+  // The extents of inputs that the program leaves open are taken from `inputs` (as Program::inputs) when it runs; then planning is part of
+  // every run. Otherwise it happens once, here.
+  static Result<Plan> make(const core::Program& program, const block::Options& options = {});
+
+  // As evaluate_scalar: the same answers and the same errors.
+  Result<std::vector<std::optional<Tensor>>> run(std::span<const std::optional<Tensor>> inputs, const Limits& limits = {},
+                                                 std::optional<Diagnostic>* undefined = nullptr) const;
+
+  // For people and tests: one line per step; with details, one per instruction too.
+  std::string describe(bool details = false) const;
+
+private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+Result<std::vector<std::optional<Tensor>>> evaluate(const core::Program& program, std::span<const std::optional<Tensor>> inputs,
+                                                    const Limits& limits = {}, std::optional<Diagnostic>* undefined = nullptr,
+                                                    const block::Options& options = {});
+
+}  // namespace ulpian::interp

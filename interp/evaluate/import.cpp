@@ -1,0 +1,553 @@
+// Import of terms: sizes become numbers, comprehensions that cost nothing are read through, extents become boxes with a filter.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "interp/canonical/canonical.h"
+#include "interp/evaluate/planner.h"
+
+namespace ulpian::interp::block {
+
+using core::TensorId;
+using core::TensorKind;
+using core::TermId;
+using core::TermKind;
+
+namespace {
+constexpr int MostDepth = 5000;
+}
+
+Planner::Planner(const core::Program& program, std::vector<std::optional<std::int64_t>> sizes, const Options& options)
+    : program_(program), sizes_(std::move(sizes)), options_(options) {
+  tensors_.resize(program.tensors.size());
+  terms_.assign(program.terms.size(), None);
+  readers_.assign(program.tensors.size(), 0);
+  reached_.assign(program.tensors.size(), false);
+  reached_terms_.assign(program.terms.size(), false);
+  variables_.assign(program.variables.size(), None);
+  resolvable_.assign(program.tensors.size(), -1);
+}
+
+void Planner::stop(ErrorKind kind, std::string message, std::uint32_t place) const {
+  Diagnostic d;
+  d.kind = kind;
+  d.message = program_.op.empty() ? std::move(message) : program_.op + ": " + message;
+  if (place < program_.places.size()) d.place = program_.places[place];
+  throw Stop{std::move(d)};
+}
+
+// Marks what the given terms and tensors need, and counts the readers of each tensor.
+void Planner::reach(std::span<const TermId> first_terms, std::span<const TensorId> first_tensors) {
+  std::vector<TermId> terms(first_terms.begin(), first_terms.end());
+  std::vector<TensorId> tensors;
+  const auto need = [&](TensorId t) {
+    if (t == core::None || reached_[t]) return;
+    reached_[t] = true;
+    tensors.push_back(t);
+  };
+  for (TensorId t : first_tensors) need(t);
+  while (!terms.empty() || !tensors.empty()) {
+    if (terms.empty()) {
+      const core::TensorNode& n = program_.tensor(tensors.back());
+      tensors.pop_back();
+      terms.insert(terms.end(), n.extents.begin(), n.extents.end());
+      terms.insert(terms.end(), n.domain.begin(), n.domain.end());
+      if (n.body != core::None) terms.push_back(n.body);
+      if (n.kind == TensorKind::Scatter) {
+        terms.insert(terms.end(), n.scatter.index.begin(), n.scatter.index.end());
+        if (n.scatter.filter != core::None) terms.push_back(n.scatter.filter);
+        need(n.scatter.base);
+        readers_[n.scatter.base] += 2;
+      }
+      if (n.kind == TensorKind::Recurrence)
+        for (TensorId m : program_.recurrences[n.group].members) need(m);
+      continue;
+    }
+    const TermId id = terms.back();
+    terms.pop_back();
+    if (reached_terms_[id]) continue;
+    reached_terms_[id] = true;
+    const core::Term& t = program_.term(id);
+    if (t.kind == TermKind::Read || t.kind == TermKind::ReadElse) {
+      need(static_cast<TensorId>(t.data));
+      ++readers_[t.data];
+    }
+    if (t.kind == TermKind::Size && !sizes_[t.data]) need(program_.sizes[t.data].defined_by);
+    const auto a = program_.arguments_of(id);
+    terms.insert(terms.end(), a.begin(), a.end());
+  }
+}
+
+std::int64_t Planner::extent_of(TermId id, std::string_view what, std::uint32_t place) {
+  const NodeId n = import(id);
+  const auto value = nodes_.integer_of(n);
+  if (!value) stop(ErrorKind::Unsupported, fmt::format("{} depends on values: {}", what, core::to_string(program_, id)), place);
+  return *value;
+}
+
+Extents Planner::extents_of(TensorId id) {
+  const core::TensorNode& n = program_.tensor(id);
+  Extents extents;
+  for (TermId e : n.extents) {
+    extents.push_back(extent_of(e, fmt::format("an extent of \"{}\"", n.name), n.place));
+    if (extents.back() < 0) stop(ErrorKind::Definition, fmt::format("axis {} of \"{}\" would have the extent {}", extents.size() - 1, n.name, extents.back()), n.place);
+  }
+  const auto count = element_count(extents);
+  const std::int64_t each = std::max<std::int64_t>(1, n.type == ElementType::Z ? 8 : n.type == ElementType::R || n.type == ElementType::String ? 32 : bytes_of(n.type));
+  if (!count || *count > (std::int64_t{1} << 46) / each)
+    stop(ErrorKind::Limit, fmt::format("\"{}\" of extents {} is too large", n.name, to_string(extents)), n.place);
+  return extents;
+}
+
+// Gives an index variable another meaning: terms that use it are to be imported anew.
+void Planner::bind(core::Variable v, VariableId id) {
+  if (variables_[v] == id) return;
+  const bool used = variables_[v] != None;
+  variables_[v] = id;
+  if (!used) return;
+  for (TermId t = 0; t < terms_.size(); ++t)
+    if (terms_[t] != None && std::ranges::binary_search(program_.free_of(t), v)) terms_[t] = None;
+}
+
+// The variable for a binder: the same again where equations share a name and extent, unless it is in use around here.
+VariableId Planner::variable_for(core::Variable v, std::int64_t extent, std::uint32_t place) {
+  const VariableId known = variables_[v];
+  if (known != None && nodes_.variable_data(known).extent == extent && std::ranges::find(scope_, known) == scope_.end() && !around_.variables.has(known)) return known;
+  if (nodes_.full()) stop(ErrorKind::Limit, "the program has too many index variables", place);
+  const VariableId id = nodes_.fresh(ElementType::Z, extent);
+  bind(v, id);
+  return id;
+}
+
+void Planner::restore(std::span<const core::Variable> variables, std::span<const VariableId> former) {
+  for (std::size_t k = 0; k < variables.size(); ++k)
+    if (former[k] != None) bind(variables[k], former[k]);
+}
+
+VariableId Planner::variable_of(core::Variable v) {
+  ensure(variables_[v] != None, "an index variable outside of its binder");
+  return variables_[v];
+}
+
+// Whether every size that the term's value needs is known.
+bool Planner::resolvable(TermId root) {
+  std::vector<TermId> stack{root};
+  std::vector<bool> seen(program_.terms.size());
+  while (!stack.empty()) {
+    const TermId id = stack.back();
+    stack.pop_back();
+    if (seen[id]) continue;
+    seen[id] = true;
+    const core::Term& t = program_.term(id);
+    if (t.kind == TermKind::Size && !sizes_[t.data]) return false;
+    if ((t.kind == TermKind::Read || t.kind == TermKind::ReadElse) && !resolvable_tensor(static_cast<TensorId>(t.data))) return false;
+    const auto a = program_.arguments_of(id);
+    stack.insert(stack.end(), a.begin(), a.end());
+  }
+  return true;
+}
+
+bool Planner::resolvable_tensor(TensorId id) {
+  if (resolvable_[id] >= 0) return resolvable_[id] != 0;
+  resolvable_[id] = 1;  // members of a recurrence see each other
+  const core::TensorNode& n = program_.tensor(id);
+  std::vector<TermId> terms(n.domain);
+  // Extents of what defines a size are that size itself.
+  if (n.kind != TensorKind::Where && n.kind != TensorKind::Measured) terms.insert(terms.end(), n.extents.begin(), n.extents.end());
+  if (n.body != core::None) terms.push_back(n.body);
+  if (n.kind == TensorKind::Scatter) {
+    terms.insert(terms.end(), n.scatter.index.begin(), n.scatter.index.end());
+    if (n.scatter.filter != core::None) terms.push_back(n.scatter.filter);
+  }
+  bool all = true;
+  for (TermId t : terms) all = all && resolvable(t);
+  if (n.kind == TensorKind::Scatter) all = all && resolvable_tensor(n.scatter.base);
+  if (n.kind == TensorKind::Recurrence)
+    for (TensorId m : program_.recurrences[n.group].members) all = all && resolvable_tensor(m);
+  resolvable_[id] = all ? 1 : 0;
+  return all;
+}
+
+NodeId Planner::import(TermId id) {
+  if (terms_[id] != None) return terms_[id];
+  if (depth_ > 300) {
+    // Chains of `else` and `if` are long rather than deep: from their end upwards.
+    std::vector<TermId> chain;
+    for (TermId x = id; terms_[x] == None;) {
+      const TermKind kind = program_.term(x).kind;
+      if (kind != TermKind::ReadElse && kind != TermKind::Select) break;
+      chain.push_back(x);
+      x = program_.arguments_of(x).back();
+    }
+    if (chain.size() > 16) {
+      const int depth = std::exchange(depth_, 0);
+      for (std::size_t k = chain.size(); k-- > 1;) import(chain[k]);
+      depth_ = depth;
+    }
+  }
+  if (++depth_ > MostDepth) stop(ErrorKind::Limit, fmt::format("terms nest deeper than {}", MostDepth), program_.term(id).place);
+  const core::Term& t = program_.term(id);
+  NodeId n = None;
+  switch (t.kind) {
+    case TermKind::Constant:
+      n = nodes_.constant(t.type, t.data);
+      break;
+    case TermKind::Variable: n = nodes_.variable(variable_of(static_cast<core::Variable>(t.data))); break;
+    case TermKind::Size:
+      if (!sizes_[t.data]) stop(ErrorKind::Input, fmt::format("the size \"{}\" does not follow from the inputs", program_.sizes[t.data].name), t.place);
+      n = nodes_.integer(*sizes_[t.data]);
+      break;
+    case TermKind::Unspecified: n = nodes_.constant(t.type, 0); break;
+    case TermKind::Choice: n = import(program_.arguments_of(id)[0]); break;
+    case TermKind::Primitive: {
+      std::vector<NodeId> args;
+      for (TermId a : program_.arguments_of(id)) args.push_back(import(a));
+      if (is_complex(t.type) || is_complex(nodes_[args[0]].type)) stop(ErrorKind::Unsupported, "this operation is not available yet for strings or complex numbers", t.place);
+      n = nodes_.primitive(static_cast<Primitive>(t.operation), t.type, args, t.place);
+      break;
+    }
+    case TermKind::Cast: {
+      const NodeId a = import(program_.arguments_of(id)[0]);
+      const ElementType from = nodes_[a].type;
+      if (from != t.type && (is_complex(t.type) || is_complex(from) || from == ElementType::String || t.type == ElementType::String))
+        stop(ErrorKind::Unsupported, "this operation is not available yet for strings or complex numbers", t.place);
+      n = nodes_.cast(t.type, a, static_cast<CastMode>(t.operation), t.place);
+      break;
+    }
+    case TermKind::Select: {
+      const auto a = program_.arguments_of(id);
+      const NodeId c = import(a[0]);
+      // What is never chosen need not be meaningful.
+      if (nodes_.is_constant(c)) n = import(nodes_[c].data != 0 ? a[1] : a[2]);
+      else {
+        const NodeId x = import(a[1]), y = import(a[2]);
+        n = nodes_.select(c, x, y, t.place);
+      }
+      break;
+    }
+    case TermKind::Read:
+    case TermKind::ReadElse: n = import_read(id); break;
+    case TermKind::Reduce: n = import_reduce(id); break;
+    case TermKind::Fold: n = import_fold(id); break;
+    case TermKind::Nth: n = import_nth(id); break;
+    case TermKind::Random: stop(ErrorKind::Unsupported, "random numbers are not available yet", t.place);
+  }
+  --depth_;
+  return terms_[id] = n;
+}
+
+// --- reading through comprehensions
+
+double Planner::volume_of(const VariableSet& set) const {
+  double v = 1;
+  for (VariableId x = 0; x < MaxVariables; ++x)
+    if (set.has(x)) v *= static_cast<double>(std::max<std::int64_t>(1, nodes_.variable_data(x).extent));
+  return v;
+}
+
+// What evaluating the node once costs, about; stops counting when it is clearly not cheap.
+double Planner::weight(NodeId root) {
+  double sum = 0;
+  std::vector<NodeId> stack{root};
+  std::vector<NodeId> seen;
+  while (!stack.empty() && sum < 100) {
+    const NodeId id = stack.back();
+    stack.pop_back();
+    if (std::ranges::find(seen, id) != seen.end()) continue;
+    seen.push_back(id);
+    const Node& n = nodes_[id];
+    switch (n.kind) {
+      case NodeKind::Constant:
+      case NodeKind::Variable:
+      case NodeKind::Linear:
+      case NodeKind::Poison: break;
+      case NodeKind::Primitive: {
+        const auto kind = row_of(static_cast<Primitive>(n.operation)).kind;
+        const ElementType of = nodes_[nodes_.arguments(id)[0]].type;
+        sum += kind == PrimitiveKind::Elementary || of == ElementType::R || of == ElementType::String ? 100 : of == ElementType::Z ? 0.5 : 1;
+        break;
+      }
+      case NodeKind::Cast: sum += n.type == ElementType::R || nodes_[nodes_.arguments(id)[0]].type == ElementType::R ? 100 : 1; break;
+      case NodeKind::Select: sum += 1; break;
+      case NodeKind::Read:
+      case NodeKind::ReadElse: sum += 0.5; break;
+      case NodeKind::Reduce:
+      case NodeKind::Fold:
+      case NodeKind::Nth:
+      case NodeKind::Random: sum += 1000; break;
+    }
+    for (NodeId a : nodes_.arguments(id)) stack.push_back(a);
+  }
+  return sum;
+}
+
+bool Planner::inlines(TensorId id, NodeId body, double volume) {
+  if (!options_.inline_tensors || (nodes_[body].flags & HasBinder) != 0) return false;
+  if (around_.steps != nullptr && (nodes_[body].flags & ReadsMember) != 0) return false;
+  const double w = weight(body);
+  if (w <= 3) return true;
+  double size = 1;
+  for (std::int64_t e : extents_of(id)) size *= static_cast<double>(e);
+  const bool output = std::ranges::find(program_.outputs, id) != program_.outputs.end();
+  return readers_[id] <= 1 && !output && volume <= size;
+}
+
+// body[index] where the index is inside, else `otherwise` (None: poison).
+NodeId Planner::inlined(TensorId id, std::span<const NodeId> index, NodeId otherwise, std::uint16_t flags, std::uint32_t place) {
+  const core::TensorNode& n = program_.tensor(id);
+  const Extents extents = extents_of(id);
+  (void)flags;
+  std::optional<NodeId> inside;
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    const auto known = nodes_.inside(index[k], extents[k]);
+    if (known == std::optional(true)) continue;
+    const NodeId c = nodes_.inside_term(index[k], extents[k], place);
+    inside = inside ? nodes_.both(*inside, c) : c;
+  }
+  std::vector<NodeId> replacement(MaxVariables, None);
+  for (std::size_t k = 0; k < index.size(); ++k) replacement[tensors_[id].axes[k]] = index[k];
+  const NodeId value = nodes_.substitute(tensors_[id].body, replacement);
+  if (!inside) return value;
+  return nodes_.select(*inside, value, otherwise != None ? otherwise : nodes_.poison(n.type, place), place);
+}
+
+NodeId Planner::import_read(TermId id) {
+  const core::Term& t = program_.term(id);
+  const auto tensor = static_cast<TensorId>(t.data);
+  const auto a = program_.arguments_of(id);
+  const bool with_else = t.kind == TermKind::ReadElse;
+  const std::size_t rank = a.size() - (with_else ? 1 : 0);
+  std::vector<NodeId> index;
+  for (std::size_t k = 0; k < rank; ++k) index.push_back(import(a[k]));
+  // The value outside may be refused or unsupported where nothing is outside.
+  bool all_inside = with_else;
+  const core::TensorNode& n = program_.tensor(tensor);
+  if (with_else) {
+    for (std::size_t k = 0; k < rank; ++k) {
+      const auto extent = nodes_.integer_of(import(n.extents[k]));
+      all_inside = all_inside && extent && nodes_.inside(index[k], *extent) == std::optional(true);
+    }
+  }
+  const NodeId otherwise = with_else && !all_inside ? import(a.back()) : None;
+  Import& source = tensors_[tensor];
+  if (source.state == Import::State::Unseen && n.kind == TensorKind::Comprehension) {
+    import_body(tensor);
+    double volume = 1;
+    for (VariableId v : scope_) volume *= static_cast<double>(std::max<std::int64_t>(1, nodes_.variable_data(v).extent));
+    if (inlines(tensor, tensors_[tensor].body, volume)) tensors_[tensor].state = Import::State::Inlined;
+  }
+  const auto flags = static_cast<std::uint16_t>(t.flags);
+  if (tensors_[tensor].state == Import::State::Inlined) return inlined(tensor, index, otherwise, flags, t.place);
+  const BufferId b = buffer_of(tensor);
+  const NodeId value = !with_else || all_inside ? nodes_.read(b, index, t.place) : nodes_.read_else(b, index, otherwise, flags, t.place);
+  return nodes_.buffer(b).member && around_.group != None ? computed_only(tensor, index, value, t.place) : value;
+}
+
+// A read of the recurrence that is being planned has a value only where that element is computed already.
+NodeId Planner::computed_only(TensorId id, std::span<const NodeId> index, NodeId value, std::uint32_t place) {
+  const core::Recurrence& r = program_.recurrences[around_.group];
+  const auto position = static_cast<std::size_t>(std::ranges::find(r.members, id) - r.members.begin());
+  // Lexicographically before, or the same index of a member above.
+  NodeId before = nodes_.boolean(position < around_.member);
+  for (std::size_t k = r.variables.size(); k-- > 0;) {
+    const NodeId pair[2] = {index[k], nodes_.variable(variables_[r.variables[k]])};
+    const NodeId less = nodes_.primitive(Primitive::Less, ElementType::Bool, pair, place);
+    const NodeId equal = nodes_.primitive(Primitive::Equal, ElementType::Bool, pair, place);
+    before = nodes_.select(less, nodes_.boolean(true), nodes_.select(equal, before, nodes_.boolean(false), place), place);
+  }
+  if (nodes_.is_constant(before) && nodes_[before].data != 0) return value;
+  // Outside of the tensor the value is that of `else`.
+  const Extents extents = nodes_.buffer(tensors_[id].buffer).extents;
+  NodeId inside = nodes_.boolean(true);
+  for (std::size_t k = 0; k < index.size(); ++k)
+    if (nodes_.inside(index[k], extents[k]) != std::optional(true)) inside = nodes_.both(inside, nodes_.inside_term(index[k], extents[k], place));
+  const NodeId known = nodes_.select(inside, before, nodes_.boolean(true), place);
+  return nodes_.select(known, value, nodes_.poison(nodes_[value].type, place), place);
+}
+
+// The body of a comprehension, over variables of its own.
+void Planner::import_body(TensorId id) {
+  const core::TensorNode& n = program_.tensor(id);
+  const Extents extents = extents_of(id);
+  const Scope outer = std::move(scope_);
+  scope_.clear();
+  std::vector<VariableId> former;
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    former.push_back(variables_[n.variables[k]]);
+    scope_.push_back(variable_for(n.variables[k], extents[k], n.place));
+  }
+  tensors_[id].axes = scope_;
+  tensors_[id].state = Import::State::Busy;
+  const NodeId body = import(n.body);
+  tensors_[id].body = body;
+  restore(n.variables, former);
+  scope_ = outer;
+}
+
+// --- binders
+
+// Binds a variable to the greatest value of its extent; where the extent varies, `partial` gets (variable, extent).
+std::int64_t Planner::bound_variable(core::Variable v, TermId extent, std::vector<std::pair<NodeId, NodeId>>& partial) {
+  const NodeId e = import(extent);
+  const Range r = nodes_.range(e);
+  if (r.high == std::numeric_limits<std::int64_t>::max())
+    stop(ErrorKind::Unsupported, "the extent of a reduction has no bound: " + core::to_string(program_, extent), program_.term(extent).place);
+  const std::int64_t most = std::max<std::int64_t>(0, r.high);
+  variable_for(v, most, program_.term(extent).place);
+  if (!nodes_.integer_of(e)) partial.emplace_back(nodes_.variable(variables_[v]), e);
+  return most;
+}
+
+NodeId Planner::import_reduce(TermId id) {
+  const core::Term& t = program_.term(id);
+  const core::ReduceView view = program_.reduce(id);
+  using core::ReduceKind;
+  if (is_complex(t.type) || t.type == ElementType::String) stop(ErrorKind::Unsupported, "this operation is not available yet for strings or complex numbers", t.place);
+  std::vector<NodeId> args, valid_of;
+  std::vector<std::pair<NodeId, NodeId>> partial;
+  std::vector<VariableId> binders;
+  const NodeId initial = view.initial == core::None ? None : import(view.initial);
+  NodeId valid = None;
+  bool later_varies = false;
+  const std::size_t depth = scope_.size();
+  std::vector<VariableId> former;
+  for (core::Variable v : view.variables) former.push_back(variables_[v]);
+  for (std::size_t k = 0; k < view.variables.size(); ++k) {
+    partial.clear();
+    args.push_back(nodes_.integer(bound_variable(view.variables[k], view.extents[k], partial)));
+    binders.push_back(variables_[view.variables[k]]);
+    scope_.push_back(binders.back());
+    if (partial.empty()) continue;
+    later_varies = later_varies || k > 0;
+    const NodeId below[2] = {partial[0].first, partial[0].second};
+    const NodeId c = nodes_.primitive(Primitive::Less, ElementType::Bool, below, t.place);
+    valid = valid == None ? c : nodes_.select(valid, c, nodes_.boolean(false), t.place);
+  }
+  const NodeId filter = view.filter == core::None ? None : import(view.filter);
+  std::vector<NodeId> bodies;
+  const bool converts = view.kind != ReduceKind::ArgMax && view.kind != ReduceKind::ArgMin;
+  for (TermId b : view.bodies) {
+    const NodeId x = import(b);
+    bodies.push_back(converts ? nodes_.cast(t.type, x, CastMode::Plain, t.place) : x);
+    if (nodes_[x].type == ElementType::String || is_complex(nodes_[x].type) || (!converts && nodes_[x].type == ElementType::R))
+      stop(ErrorKind::Unsupported, "this operation is not available yet for strings or complex numbers", t.place);
+  }
+  scope_.resize(depth);
+  restore(view.variables, former);
+  Node node{.kind = NodeKind::Reduce, .type = t.type, .operation = t.operation, .flags = HasBinder, .place = t.place};
+  NodeId keep = filter;
+  if (later_varies) {
+    // Positions are counted among the valid index tuples only, so the box cannot stand for them.
+    node.flags |= Compact;
+    args.push_back(valid);
+    if (filter != None) keep = nodes_.select(valid, filter, nodes_.boolean(false), t.place);
+  } else if (valid != None) {
+    keep = filter == None ? valid : nodes_.select(valid, filter, nodes_.boolean(false), t.place);
+  }
+  if (keep != None && nodes_.is_constant(keep) && nodes_[keep].data != 0) keep = None;
+  if (keep != None) {
+    node.flags |= core::HasFilter;
+    args.push_back(keep);
+  }
+  const bool dot = view.kind == ReduceKind::Dot;
+  if (initial != None && dot) {
+    node.flags |= core::HasInitial;
+    args.push_back(initial);
+  }
+  args.insert(args.end(), bodies.begin(), bodies.end());
+  node.binders = nodes_.binder_list(binders);
+  bool empty = false;
+  for (VariableId v : binders) empty = empty || nodes_.variable_data(v).extent == 0;
+  NodeId r = None;
+  if (empty && dot && initial != None) return initial;
+  const bool extreme = view.kind == ReduceKind::Maximum || view.kind == ReduceKind::Minimum;
+  if (empty && t.type == ElementType::Z) {
+    if (extreme) return initial != None ? initial : nodes_.poison(t.type, t.place);
+    const NodeId none = nodes_.integer(view.kind == ReduceKind::Product ? 1 : 0);
+    const NodeId pair[2] = {initial, none};
+    return initial == None ? none : nodes_.primitive(view.kind == ReduceKind::Product ? Primitive::Multiply : Primitive::Add, t.type, pair, t.place);
+  }
+  if (empty && t.type != ElementType::R) r = nodes_.constant(t.type, neutral(view.kind, t.type));
+  else r = nodes_.make(node, args);
+  if (!empty || t.type == ElementType::R) nodes_.set_range(r, view.kind == ReduceKind::Count || !converts ? Range{0, std::numeric_limits<std::int64_t>::max()} : Range{});
+  if (!empty && (view.kind == ReduceKind::Count || !converts)) {
+    double most = 1;
+    for (VariableId v : binders) most *= static_cast<double>(nodes_.variable_data(v).extent);
+    if (most < 9e18) nodes_.set_range(r, {0, std::max<std::int64_t>(0, static_cast<std::int64_t>(most) - (converts ? 0 : 1))});
+  }
+  if (initial == None || dot) return r;
+  // `from c`: combined first, with one more rounding.
+  const NodeId both[2] = {initial, r};
+  Primitive p = Primitive::Add;
+  if (view.kind == ReduceKind::Product) p = Primitive::Multiply;
+  if (view.kind == ReduceKind::Maximum) p = Primitive::Maximum;
+  if (view.kind == ReduceKind::Minimum) p = Primitive::Minimum;
+  if (view.kind == ReduceKind::Any) p = Primitive::Or;
+  if (view.kind == ReduceKind::All) p = Primitive::And;
+  return nodes_.primitive(p, t.type, both, t.place);
+}
+
+NodeId Planner::import_fold(TermId id) {
+  const core::Term& t = program_.term(id);
+  const core::FoldView view = program_.fold(id);
+  std::vector<NodeId> args;
+  std::vector<std::pair<NodeId, NodeId>> partial;
+  std::vector<VariableId> binders, former;
+  const NodeId initial = import(view.initial);
+  const std::size_t depth = scope_.size();
+  for (core::Variable v : view.variables) former.push_back(variables_[v]);
+  for (std::size_t k = 0; k < view.variables.size(); ++k) {
+    args.push_back(nodes_.integer(bound_variable(view.variables[k], view.extents[k], partial)));
+    binders.push_back(variables_[view.variables[k]]);
+    scope_.push_back(binders.back());
+  }
+  args.push_back(initial);
+  const VariableId former_accumulator = variables_[view.accumulator];
+  bind(view.accumulator, nodes_.fresh(t.type, 0));
+  binders.push_back(variables_[view.accumulator]);
+  NodeId body = import(view.body);
+  // Index tuples beyond a varying extent leave the accumulator as it is.
+  for (std::size_t k = partial.size(); k-- > 0;) {
+    const NodeId below[2] = {partial[k].first, partial[k].second};
+    const NodeId c = nodes_.primitive(Primitive::Less, ElementType::Bool, below, t.place);
+    body = nodes_.select(c, body, nodes_.variable(binders.back()), t.place);
+  }
+  scope_.resize(depth);
+  restore(view.variables, former);
+  restore(std::span(&view.accumulator, 1), std::span(&former_accumulator, 1));
+  args.push_back(body);
+  Node node{.kind = NodeKind::Fold, .type = t.type, .flags = HasBinder, .place = t.place};
+  node.binders = nodes_.binder_list(binders);
+  return nodes_.make(node, args);
+}
+
+NodeId Planner::import_nth(TermId id) {
+  const core::Term& t = program_.term(id);
+  const core::NthView view = program_.nth(id);
+  std::vector<std::pair<NodeId, NodeId>> partial;
+  const std::size_t depth = scope_.size();
+  const VariableId former = variables_[view.variable];
+  const NodeId place = import(view.place);
+  const std::int64_t most = bound_variable(view.variable, view.extent, partial);
+  const VariableId v = variables_[view.variable];
+  scope_.push_back(v);
+  const NodeId extent = import(view.extent);
+  std::vector<NodeId> args{extent, place};
+  for (TermId k : view.keys) {
+    args.push_back(import(k));
+    const ElementType type = nodes_[args.back()].type;
+    if (is_complex(type)) stop(ErrorKind::Unsupported, "this operation is not available yet for strings or complex numbers", t.place);
+  }
+  scope_.resize(depth);
+  restore(std::span(&view.variable, 1), std::span(&former, 1));
+  Node node{.kind = NodeKind::Nth, .type = ElementType::Z, .flags = HasBinder, .place = t.place};
+  node.flags = static_cast<std::uint16_t>(node.flags | t.flags | MayPoison);
+  node.binders = nodes_.binder_list({v});
+  const NodeId n = nodes_.make(node, args);
+  nodes_.set_range(n, {0, std::max<std::int64_t>(0, most - 1)});
+  return n;
+}
+
+}  // namespace ulpian::interp::block
