@@ -1,0 +1,114 @@
+#include "interp/allowed/allowed.h"
+
+#include <new>
+
+#include <fmt/format.h>
+
+#include "interp/allowed/equations.h"
+#include "interp/scalar/scalar.h"
+
+namespace ulpian::interp {
+namespace {
+
+using Sets = std::vector<std::optional<AllowedTensor>>;
+
+Diagnostic of_condition(const core::Program& p, const core::Condition& c, ErrorKind kind) {
+  Diagnostic d;
+  d.kind = kind;
+  d.message = (p.op.empty() ? "" : p.op + ": ") + (c.message.empty() ? core::to_string(p, c.term) : c.message);
+  if (c.place < p.places.size()) d.place = p.places[c.place];
+  return d;
+}
+
+AllowedTensor anything(ElementType type, const Extents& extents) {
+  allowed::Stored s;
+  s.extents = extents;
+  s.lanes = allowed::Lanes(type, {}, false);
+  const auto size = element_count(extents);
+  if (!size || *size > (std::int64_t{1} << 32)) {
+    Diagnostic d;
+    d.kind = ErrorKind::Limit;
+    d.message = fmt::format("an output of extents {} is too large", to_string(extents));
+    throw allowed::Stop{std::move(d)};
+  }
+  const std::int64_t n = *size;
+  s.lanes.n = n;
+  const auto count = static_cast<std::size_t>(n);
+  if (allowed::uses_doubles(type)) s.lanes.lo.assign(count, 0), s.lanes.hi.assign(count, 0);
+  else s.lanes.ilo.assign(count, 0), s.lanes.ihi.assign(count, 0);
+  for (std::int64_t i = 0; i < n; ++i) allowed::set_anything(s.lanes, i);
+  return tensor_of(s);
+}
+
+Result<Sets> run(allowed::Equations& equations, const core::Program& p, std::span<const std::optional<AllowedTensor>> inputs, std::optional<Diagnostic>* undefined) {
+  equations.bind(inputs);
+  for (const core::Condition& c : p.path)
+    if (!equations.truth(c).can_be_true) {
+      Diagnostic d = of_condition(p, c, ErrorKind::Input);
+      d.message = "these inputs are not those the program was elaborated for: " + d.message;
+      return d;
+    }
+  for (const core::Condition& c : p.requirements)
+    if (!equations.truth(c).can_be_true) return of_condition(p, c, ErrorKind::Requirement);
+  bool free = false;
+  for (const core::Condition& c : p.undefined)
+    if (equations.truth(c).can_be_true) {
+      if (undefined) *undefined = of_condition(p, c, ErrorKind::Undefined);
+      free = true;
+      break;
+    }
+  Sets out;
+  for (std::size_t k = 0; k < p.outputs.size(); ++k) {
+    if (p.outputs[k] == core::None) out.emplace_back();
+    else if (free) out.push_back(anything(p.tensor(p.outputs[k]).type, equations.extents_asked_for(p.outputs[k])));
+    else out.push_back(equations.output(k));
+  }
+  return out;
+}
+
+// Equal bits with canonical, and nothing else.
+Result<Sets> canonical_only(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined) {
+  std::vector<std::optional<Tensor>> values(inputs.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (!inputs[k]) continue;
+    for (std::int64_t i = 0; i < inputs[k]->size(); ++i)
+      if (!inputs[k]->is_exact(i)) {
+        Diagnostic d;
+        d.kind = ErrorKind::Usage;
+        d.message = program.op + ": the profile \"canonical\" takes single values, not sets";
+        return d;
+      }
+    values[k] = inputs[k]->lower();
+  }
+  auto out = evaluate_scalar(program, values, limits, undefined);
+  if (!out) return std::move(out).error();
+  Sets sets;
+  for (const std::optional<Tensor>& t : *out) {
+    if (t) sets.push_back(AllowedTensor::exactly(*t));
+    else sets.emplace_back();
+  }
+  return sets;
+}
+
+}  // namespace
+
+Result<Sets> evaluate_allowed(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs, const Profile& profile, const Limits& limits,
+                              std::optional<Diagnostic>* undefined) {
+  if (profile.name == "canonical") return canonical_only(program, inputs, limits, undefined);
+  Diagnostic failure;
+  try {
+    allowed::Equations equations(program, profile, limits);
+    return run(equations, program, inputs, undefined);
+  } catch (const allowed::Stop& stop) {
+    failure = stop.diagnostic;
+  } catch (const ExactTooLarge& e) {
+    failure.kind = ErrorKind::Limit;
+    failure.message = e.what();
+  } catch (const std::bad_alloc&) {
+    failure.kind = ErrorKind::Limit;
+    failure.message = program.op + ": the memory of this machine does not suffice";
+  }
+  return failure;
+}
+
+}  // namespace ulpian::interp

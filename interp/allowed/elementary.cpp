@@ -1,0 +1,270 @@
+// Elementary functions within k ULP of the real one, on intervals.
+#include <algorithm>
+
+#include "interp/allowed/primitives.h"
+#include "interp/allowed/rounding.h"
+#include "spec/functions/functions.h"
+#include "spec/functions/kernels.h"
+
+namespace ulpian::interp::allowed {
+namespace {
+
+using P = Primitive;
+using Arguments = std::span<const Lanes* const>;
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+bool finite(double x) { return std::fabs(x) <= std::numeric_limits<double>::max(); }
+
+// The function correctly rounded, on values of the type.
+std::vector<double> canonical_values(P p, ElementType t, const std::vector<double>& x, const std::vector<double>* y) {
+  const std::size_t n = x.size();
+  std::vector<double> out(n);
+  if (t == ElementType::F64) {
+    if (y) elementary_array(p, x.data(), y->data(), out.data(), n);
+    else elementary_array(p, x.data(), out.data(), n);
+    return out;
+  }
+  if (t == ElementType::F32) {
+    std::vector<float> a(n), b(y ? n : 0);
+    for (std::size_t i = 0; i < n; ++i) a[i] = static_cast<float>(x[i]);
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>((*y)[i]);
+    if (y) elementary_array(p, a.data(), b.data(), a.data(), n);
+    else elementary_array(p, a.data(), a.data(), n);
+    for (std::size_t i = 0; i < n; ++i) out[i] = a[i];
+    return out;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const Bits bits[2] = {bits_of_value(t, x[i]), y ? bits_of_value(t, (*y)[i]) : 0};
+    const Bits r = elementary(p, t, std::span(bits, y ? 2u : 1u));
+    out[i] = is_nan(t, r) ? Nan : to_double(t, r);
+  }
+  return out;
+}
+
+// What an implementation may answer where the correctly rounded value is `c`: the real one is within half an ulp of it.
+class Tolerance {
+public:
+  Tolerance(P p, ElementType t, double ulps) : p_(p), t_(t), ulps_(ulps), format_(format_of(t)) {
+    const double last = to_double(t, largest_finite(t));
+    largest_ = last;
+  }
+
+  double end(double c, double x, double y, int side) const {
+    if (ulps_ <= 0.5 || certain(c, x, y)) return c;
+    if (!finite(c)) return side * c > 0 ? c : overflowed(c, x, y);
+    const double r = c + side * (ulps_ + 0.5) * ulp_of(format_, c);
+    if (t_ == ElementType::F64) return r;
+    return with_float(t_, [&]<ElementType T>() { return side < 0 ? ceiling_of<T>(r) : floor_of<T>(r); });
+  }
+
+private:
+  // Values that are not approximated: NaN, of infinite arguments, exact zeros and poles (IEEE 754, clause 9.2).
+  bool certain(double c, double x, double y) const {
+    const bool two = p_ == P::Power || p_ == P::Atan2;
+    if (c != c || !finite(x) || (two && !finite(y))) return true;
+    if (c == 0) return x == 0 || (p_ != P::Power && p_ != P::Atan2 && x == 1);
+    if (p_ == P::Power && (y == 0 || x == 0 || x == 1)) return true;
+    if (finite(c)) return false;
+    return x == 0 || std::fabs(x) == 1;
+  }
+  // The nearer end where the canonical value overflowed.
+  double overflowed(double c, double x, double y) const {
+    const double sign = c < 0 ? -1 : 1;
+    if (t_ != ElementType::F64 && t_ != ElementType::R) {
+      const Bits bits[2] = {from_double(ElementType::F64, x), from_double(ElementType::F64, y)};
+      const double real = std::fabs(to_double(ElementType::F64, elementary(p_, ElementType::F64, std::span(bits, p_ == P::Power ? 2u : 1u))));
+      if (real > 2 * largest_ * (1 + ulps_ * std::ldexp(1.0, 2 - format_.precision()))) return c;
+    }
+    return sign * (largest_ - (ulps_ + 0.5) * ulp_of(format_, largest_));
+  }
+
+  P p_;
+  ElementType t_;
+  double ulps_;
+  const FloatFormat& format_;
+  double largest_ = 0;
+};
+
+enum class Shape { Rising, Falling, Even, Valley, Sine, Cosine, Tangent };
+struct Behaviour {
+  Shape shape = Shape::Rising;
+  double from = -Infinity, to = Infinity;  // where the function is defined
+  double bottom_from = 0, bottom_to = 0;   // Valley: where its least value lies
+  double bottom = 0;                       // below that value
+  double turn = 0;                         // Sine, Cosine, Tangent: half a period
+};
+
+Behaviour behaviour_of(P p) {
+  Behaviour b;
+  switch (p) {
+    case P::Log:
+    case P::Log2:
+    case P::Log10: b.from = 0; break;
+    case P::Log1p: b.from = -1; break;
+    case P::Acosh: b.from = 1; break;
+    case P::Atanh:
+    case P::Asin: b.from = -1, b.to = 1; break;
+    case P::Acos: b.from = -1, b.to = 1, b.shape = Shape::Falling; break;
+    case P::Cosh: b.shape = Shape::Even; break;
+    case P::Gelu: b = {Shape::Valley, -Infinity, Infinity, -0.76, -0.74, -0.16998, 0}; break;
+    case P::GeluTanh: b = {Shape::Valley, -Infinity, Infinity, -0.76, -0.74, -0.17005, 0}; break;
+    case P::Silu: b = {Shape::Valley, -Infinity, Infinity, -1.29, -1.27, -0.27847, 0}; break;
+    case P::Mish: b = {Shape::Valley, -Infinity, Infinity, -1.21, -1.18, -0.30885, 0}; break;
+    case P::Sin: b.shape = Shape::Sine, b.turn = 3.141592653589793; break;
+    case P::Cos: b.shape = Shape::Cosine, b.turn = 3.141592653589793; break;
+    case P::Tan: b.shape = Shape::Tangent, b.turn = 3.141592653589793; break;
+    case P::SinTurn: b.shape = Shape::Sine, b.turn = 0.5; break;
+    case P::CosTurn: b.shape = Shape::Cosine, b.turn = 0.5; break;
+    default: break;
+  }
+  return b;
+}
+
+// Which of the points turn * (n + shift), n even and n odd, may lie in [x, y].
+void crossed(double x, double y, double turn, double shift, bool& even, bool& odd) {
+  if (!(y - x < 2 * turn) || std::fabs(x) > 1e9 || std::fabs(y) > 1e9) {
+    even = odd = true;
+    return;
+  }
+  const double a = x / turn - shift, b = y / turn - shift, slack = 1e-12 * (2 + std::fabs(a) + std::fabs(b));
+  for (double n = __builtin_ceil(a - slack); n <= b + slack; ++n) (std::fmod(n, 2.0) == 0 ? even : odd) = true;
+}
+
+Lanes one_argument(P p, ElementType type, double ulps, const Lanes& x) {
+  const Behaviour b = behaviour_of(p);
+  const Tolerance tolerance(p, type, ulps);
+  std::vector<double> from = x.lo, to = x.point ? std::vector<double>{} : x.hi;
+  Lanes out(type, x.axes, false);
+  if (!x.point)
+    for (std::int64_t i = 0; i < x.n; ++i) {
+      double &u = from[index(i)], &v = to[index(i)];
+      if (u < b.from && v >= b.from) u = b.from, out.mark(i, HasNan);
+      if (v > b.to && u <= b.to) v = b.to, out.mark(i, HasNan);
+    }
+  const std::vector<double> at_from = canonical_values(p, type, from, nullptr);
+  const std::vector<double> at_to = x.point ? std::vector<double>{} : canonical_values(p, type, to, nullptr);
+  const auto low = [&](std::size_t k, bool second) { return second ? tolerance.end(at_to[k], to[k], 0, -1) : tolerance.end(at_from[k], from[k], 0, -1); };
+  const auto high = [&](std::size_t k, bool second) { return second ? tolerance.end(at_to[k], to[k], 0, 1) : tolerance.end(at_from[k], from[k], 0, 1); };
+  const FloatFormat& f = format_of(type);
+  const auto constant = [&](double c, int side) {
+    const double r = c + side * (ulps + 1) * ulp_of(f, c);
+    return with_float(type, [&]<ElementType T>() { return nearest<T>(r); });
+  };
+  for (std::size_t k = 0; k < index(x.n); ++k) {
+    double &lo = out.lo[k], &hi = out.hi[k];
+    if (x.point || std::bit_cast<std::uint64_t>(from[k]) == std::bit_cast<std::uint64_t>(to[k])) {
+      lo = low(k, false);
+      hi = high(k, false);
+      continue;
+    }
+    if (from[k] != from[k] || to[k] != to[k]) {
+      lo = hi = Nan;
+      continue;
+    }
+    const double l0 = low(k, false), l1 = low(k, true), h0 = high(k, false), h1 = high(k, true);
+    lo = l0 != l0 || before(l0, l1) ? l0 : l1;
+    hi = h0 != h0 || before(h1, h0) ? h0 : h1;
+    bool even = false, odd = false;
+    switch (b.shape) {
+      case Shape::Rising:
+      case Shape::Falling: break;
+      case Shape::Even:
+        if (from[k] <= 0 && to[k] >= 0) lo = constant(1, -1);
+        break;
+      case Shape::Valley:
+        if (from[k] <= b.bottom_to && to[k] >= b.bottom_from) lo = std::min(lo, constant(b.bottom, -1));
+        break;
+      case Shape::Sine:
+      case Shape::Cosine: {
+        crossed(from[k], to[k], b.turn, b.shape == Shape::Sine ? 0.5 : 0, even, odd);
+        const bool nan = lo != lo || hi != hi;
+        if (even || nan) hi = constant(1, 1);
+        if (odd || nan) lo = constant(-1, -1);
+        if (nan) out.mark(static_cast<std::int64_t>(k), HasNan);
+        break;
+      }
+      case Shape::Tangent:
+        crossed(from[k], to[k], b.turn, 0.5, even, odd);
+        if (even || odd) {
+          lo = -Infinity, hi = Infinity;
+          out.mark(static_cast<std::int64_t>(k), Hulled);
+          if (std::fabs(from[k]) == Infinity || std::fabs(to[k]) == Infinity) out.mark(static_cast<std::int64_t>(k), HasNan);
+        }
+        break;
+    }
+  }
+  return out;
+}
+
+Lanes two_arguments(P p, ElementType type, double ulps, const Lanes& x, const Lanes& y) {
+  const Tolerance tolerance(p, type, ulps);
+  Lanes out(type, x.axes, false);
+  std::vector<double> at[4];
+  const std::vector<double>* xs[2] = {&x.lo, x.point ? &x.lo : &x.hi};
+  const std::vector<double>* ys[2] = {&y.lo, y.point ? &y.lo : &y.hi};
+  const bool points = x.point && y.point;
+  for (std::size_t c = 0; c < (points ? 1u : 4u); ++c) at[c] = canonical_values(p, type, *xs[c >> 1], ys[c & 1]);
+  for (std::size_t k = 0; k < index(x.n); ++k) {
+    const auto i = static_cast<std::int64_t>(k);
+    const double a = x.lo[k], b = x.high(i), u = y.lo[k], v = y.high(i);
+    const bool point = (a == b || a != a) && (u == v || u != u);
+    double lo = Infinity, hi = -Infinity;
+    bool nan = false, number = false;
+    for (std::size_t c = 0; c < (point ? 1u : 4u); ++c) {
+      const double l = tolerance.end(at[c][k], (*xs[c >> 1])[k], (*ys[c & 1])[k], -1), h = tolerance.end(at[c][k], (*xs[c >> 1])[k], (*ys[c & 1])[k], 1);
+      if (l != l || h != h) {
+        nan = true;
+        continue;
+      }
+      number = true;
+      if (before(l, lo)) lo = l;
+      if (before(hi, h)) hi = h;
+    }
+    if (!number) lo = hi = Nan;
+    if (!point) {
+      const Piece all = whole_of(type);
+      const bool whole_exponent = u == v && std::trunc(u) == u && std::fabs(u) < 0x1p24;
+      if (p == P::Power && whole_exponent && a < 0 && u >= 0) {
+        if (std::fmod(u, 2.0) == 0 && u > 0 && b >= 0) lo = 0;
+      } else if (p == P::Power && a < 0) {
+        lo = all.lo, hi = all.hi;
+        if (!whole_exponent) out.mark(i, HasNan);
+      } else if (p == P::Atan2 && a <= 0 && b >= 0 && u <= 0) {
+        // y may be 0 where x may be negative: across the cut.
+        const double pi = nearest(type, 3.1415926535897936 * (1 + ulps * std::ldexp(1.0, 2 - format_of(type).precision())));
+        lo = -pi, hi = pi;
+      } else if (nan) {
+        lo = all.lo, hi = all.hi;
+      }
+      if (nan) out.mark(i, HasNan);
+    }
+    out.lo[k] = lo;
+    out.hi[k] = hi;
+  }
+  return out;
+}
+
+}  // namespace
+
+Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
+  const ElementType type = a[0]->type;
+  const ElementType unit = type == ElementType::R ? rules.real_unit : type;
+  const double ulps = rules.profile->ulp(p, unit);
+  if (type != ElementType::R) return a.size() == 2 ? two_arguments(p, type, ulps, *a[0], *a[1]) : one_argument(p, type, ulps, *a[0]);
+  // Over the reals: doubles, one ulp of f64 for their own error, and the tolerance of the type an implementation computes in.
+  Lanes as_double[2];
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    as_double[k] = *a[k];
+    as_double[k].type = ElementType::F64;
+  }
+  Lanes out = a.size() == 2 ? two_arguments(p, ElementType::F64, 1, as_double[0], as_double[1]) : one_argument(p, ElementType::F64, 1, as_double[0]);
+  out.type = ElementType::R;
+  const FloatFormat& f = format_of(unit);
+  for (std::size_t k = 0; k < index(out.n); ++k) {
+    if (finite(out.lo[k])) out.lo[k] -= (ulps + 1) * ulp_of(f, out.lo[k]);
+    if (finite(out.hi[k])) out.hi[k] += (ulps + 1) * ulp_of(f, out.hi[k]);
+  }
+  return out;
+}
+
+}  // namespace ulpian::interp::allowed

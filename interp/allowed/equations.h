@@ -1,0 +1,45 @@
+// The tensor equations of a program over sets. Private to this folder.
+#pragma once
+
+#include "interp/allowed/evaluator.h"
+
+namespace ulpian::interp::allowed {
+
+// What a condition may be.
+struct Truth {
+  bool can_be_false = false;
+  bool can_be_true = false;
+};
+
+class Equations {
+public:
+  Equations(const core::Program& program, const Profile& profile, const Limits& limits) : p_(program), e_(program, profile, limits) {}
+
+  void bind(std::span<const std::optional<AllowedTensor>> inputs);
+  Truth truth(const core::Condition& condition);
+  AllowedTensor output(std::size_t k);
+  Extents extents_asked_for(core::TensorId id);  // evaluates what they depend on
+  Evaluator& evaluator() { return e_; }
+
+private:
+  void require_terms(std::vector<core::TermId> terms, std::vector<core::TensorId> tensors);
+  std::vector<core::TermId> terms_of(core::TensorId id) const;
+  void evaluate(core::TensorId id);
+  Extents extents_of(core::TensorId id);
+  Stored& make(core::TensorId id);
+  void comprehension(core::TensorId id);
+  void recurrence(std::uint32_t group);
+  void fill(core::TensorId id, std::span<const std::int64_t> prefix);
+  void where(core::TensorId id);
+  void measured(core::TensorId id);
+  void scatter(core::TensorId id);
+  void store(Stored& s, std::int64_t position, const Lanes& v, std::int64_t lane);
+
+  const core::Program& p_;
+  Evaluator e_;
+};
+
+Stored stored_of(const AllowedTensor& tensor);
+AllowedTensor tensor_of(const Stored& stored);
+
+}  // namespace ulpian::interp::allowed

@@ -1,0 +1,136 @@
+// Terms of a program over boxes of index variables, as sets. Private to this folder.
+//
+// A box gives each bound variable a range of values; a term's value has one lane per point of the variables it depends on, so that what does
+// not depend on a variable is computed once. Boxes are cut so that no term has more than MostLanes lanes.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "interp/allowed/allowed.h"
+#include "interp/allowed/lanes.h"
+#include "interp/allowed/primitives.h"
+#include "interp/limits.h"
+
+namespace ulpian::interp::allowed {
+
+inline constexpr std::int64_t MostLanes = std::int64_t{1} << 16;
+inline constexpr int MostTermDepth = 3000;
+
+// Ends an evaluation; caught where it began.
+struct Stop {
+  Diagnostic diagnostic;
+};
+
+// A tensor while a program is evaluated: all elements as lanes without axes.
+struct Stored {
+  Extents extents;
+  Lanes lanes;
+};
+
+class Evaluator {
+public:
+  Evaluator(const core::Program& program, const Profile& profile, const Limits& limits);
+
+  Value value(core::TermId id);
+  // The single, certain integer of a term that no variable with a range is free in.
+  std::int64_t known(core::TermId id, std::string_view what);
+  // Binds a variable to [start, start + count); the outermost first.
+  void open(core::Variable v, std::int64_t extent);  // its whole range, for planning; binds the first value
+  void bind(core::Variable v, std::int64_t start, std::int64_t count);
+  void close(core::Variable v);
+  // The variables' axes at the moment, of those with a range.
+  Axes box(std::span<const core::Variable> variables) const;
+  // How many values of each variable to take at once, so that what `roots` need stays small.
+  std::vector<std::int64_t> plan(std::span<const core::Variable> variables, std::span<const std::int64_t> extents, std::span<const core::TermId> roots);
+
+  std::vector<std::optional<Stored>> tensors;
+  std::vector<std::optional<std::int64_t>> sizes;
+  Rules rules;
+
+  void charge(std::int64_t bytes);
+  void check_time();
+  [[noreturn]] void stop(ErrorKind kind, std::string message, std::uint32_t place = 0) const;
+  void forget() { std::fill(memo_.begin(), memo_.end(), Memo{}); }
+
+  // Calls f(counts of this block) for every block of the variables' box; they are bound while it runs.
+  template <class F> void for_each_block(std::span<const core::Variable> variables, std::span<const std::int64_t> extents, std::span<const std::int64_t> counts, F&& f);
+
+  const core::Program& program() const { return program_; }
+
+private:
+  struct Memo {
+    std::uint64_t clock = 0;
+    Value value;
+  };
+  struct Range {
+    std::int64_t lo = INT64_MIN / 4, hi = INT64_MAX / 4;
+  };
+  struct Binding {
+    std::int64_t start = 0, count = 1;
+    std::uint64_t changed = 1;
+    std::int64_t extent = -1;
+    std::size_t order = 0;
+    Value bound;  // of an accumulator
+  };
+  struct Loop;
+
+  bool current(core::TermId id, std::uint64_t clock) const;
+  Value compute(core::TermId id);
+  Value constant(const core::Term& t);
+  Value select(core::TermId id);
+  Value read(core::TermId id);
+  Value read_points(core::TermId id, std::span<const Value> index, const Axes& axes);
+  Value read_sets(core::TermId id, std::span<const Value> index, const Axes& axes);
+  Value merge_else(core::TermId id, const Value& inside, const std::vector<std::uint8_t>& outside, const std::vector<std::uint8_t>& inside_too);
+  Value choice(core::TermId id);
+  Value reduce(core::TermId id);
+  void reduce_block(core::TermId id, const core::ReduceView& view, const Value& filter, struct Reduction& into);
+  Value arg_extreme(core::TermId id, const core::ReduceView& view, Loop& loop);
+  Value fold(core::TermId id);
+  Value nth(core::TermId id);
+  Axes joint_axes(std::span<const Value> values) const;
+  Axes outer_axes(std::span<const core::TermId> terms, std::span<const core::Variable> inner);
+  void open_loop(Loop& loop);
+  Value filter_of(const core::ReduceView& view, const Loop& loop);
+
+  const std::vector<core::Variable>& effective(core::TermId id);
+  Range range(core::TermId id);
+  void sizes_of_terms(core::TermId id, std::vector<char>& seen, std::vector<core::TermId>& out, std::unordered_map<core::Variable, std::int64_t>& counts);
+
+  friend struct Reduction;
+  const core::Program& program_;
+  const Limits& limits_;
+  std::vector<Memo> memo_;
+  std::vector<Binding> bindings_;  // per variable
+  std::vector<std::optional<std::vector<core::Variable>>> effective_;
+  std::uint64_t clock_ = 1;
+  std::size_t open_ = 0;
+  std::int64_t memory_ = 0;
+  std::uint32_t steps_ = 0;
+  int depth_ = 0;
+};
+
+template <class F> void Evaluator::for_each_block(std::span<const core::Variable> variables, std::span<const std::int64_t> extents, std::span<const std::int64_t> counts, F&& f) {
+  const std::size_t rank = variables.size();
+  for (std::int64_t e : extents)
+    if (e <= 0) return;
+  std::vector<std::int64_t> start(rank, 0);
+  for (;;) {
+    check_time();
+    for (std::size_t d = 0; d < rank; ++d) bind(variables[d], start[d], std::min(counts[d], extents[d] - start[d]));
+    f(std::span<const std::int64_t>(start));
+    std::size_t d = rank;
+    while (d > 0) {
+      --d;
+      start[d] += counts[d];
+      if (start[d] < extents[d]) break;
+      start[d] = 0;
+      if (d == 0) return;
+    }
+    if (rank == 0) return;
+  }
+}
+
+}  // namespace ulpian::interp::allowed

@@ -1,0 +1,311 @@
+#include <algorithm>
+
+#include "interp/allowed/primitives.h"
+#include "interp/allowed/rounding.h"
+#include "interp/canonical/canonical.h"
+
+namespace ulpian::interp::allowed {
+namespace {
+
+using P = Primitive;
+using Arguments = std::span<const Lanes* const>;
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Whether an interval holds a zero of either sign.
+bool meets_zero(const Lanes& v, std::int64_t i) { return v.low(i) <= 0 && v.high(i) >= 0; }
+
+bool all_points(Arguments a) {
+  return std::all_of(a.begin(), a.end(), [](const Lanes* x) { return x->point; });
+}
+
+// f is monotone in both arguments: rising in the first, and in the second rising or falling.
+template <class F> Lanes monotone(ElementType type, Arguments a, bool falling, F f) {
+  const bool point = all_points(a);
+  Lanes out(type, a[0]->axes, point);
+  const Lanes &x = *a[0], &y = *a[1];
+  if (point) {
+    for (std::size_t i = 0; i < index(out.n); ++i) out.lo[i] = f(x.lo[i], y.lo[i]);
+  } else {
+    for (std::int64_t i = 0; i < out.n; ++i) {
+      out.lo[index(i)] = f(x.low(i), falling ? y.high(i) : y.low(i));
+      out.hi[index(i)] = f(x.high(i), falling ? y.low(i) : y.high(i));
+    }
+  }
+  return out;
+}
+
+// NaN of opposite infinities, which bounds do not show.
+void mark_opposite_infinities(Lanes& out, const Lanes& x, const Lanes& y, bool subtracts) {
+  if (out.point) return;
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    const double low = subtracts ? -y.high(i) : y.low(i), high = subtracts ? -y.low(i) : y.high(i);
+    if ((x.high(i) == Infinity && low == -Infinity) || (x.low(i) == -Infinity && high == Infinity)) out.mark(i, HasNan);
+  }
+}
+
+template <class F> Lanes added(ElementType type, Arguments a, bool subtracts, F f) {
+  Lanes out = monotone(type, a, subtracts, f);
+  mark_opposite_infinities(out, *a[0], *a[1], subtracts);
+  return out;
+}
+
+template <class F> Lanes corners(ElementType type, Arguments a, F f) {
+  const bool point = all_points(a);
+  Lanes out(type, a[0]->axes, point);
+  const Lanes &x = *a[0], &y = *a[1];
+  if (point) {
+    for (std::size_t i = 0; i < index(out.n); ++i) out.lo[i] = f(x.lo[i], y.lo[i]);
+    return out;
+  }
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    const double c[4] = {f(x.low(i), y.low(i)), f(x.low(i), y.high(i)), f(x.high(i), y.low(i)), f(x.high(i), y.high(i))};
+    double lo = c[0], hi = c[0];
+    const bool x_infinite = x.low(i) == -Infinity || x.high(i) == Infinity, y_infinite = y.low(i) == -Infinity || y.high(i) == Infinity;
+    bool nan = c[0] != c[0] || (x_infinite && meets_zero(y, i)) || (y_infinite && meets_zero(x, i));
+    for (int k = 1; k < 4; ++k) {
+      nan = nan || c[k] != c[k];
+      if (before(c[k], lo)) lo = c[k];
+      if (before(hi, c[k])) hi = c[k];
+    }
+    // A NaN at a corner (0 * infinity) stands for anything that numbers nearby give.
+    const bool alone = x.low(i) != x.low(i) || y.low(i) != y.low(i) || (x.low(i) == x.high(i) && y.low(i) == y.high(i));
+    if (nan) lo = alone ? Nan : -Infinity, hi = alone ? Nan : Infinity, out.mark(i, HasNan);
+    out.lo[index(i)] = lo;
+    out.hi[index(i)] = hi;
+  }
+  return out;
+}
+
+template <class F> Lanes rising(ElementType type, const Lanes& x, F f) {
+  Lanes out(type, x.axes, x.point);
+  for (std::size_t i = 0; i < index(out.n); ++i) out.lo[i] = f(x.lo[i]);
+  if (!x.point)
+    for (std::size_t i = 0; i < index(out.n); ++i) out.hi[i] = f(x.hi[i]);
+  return out;
+}
+
+double smaller(double a, double b) {
+  if (a != a || b != b) return Nan;
+  return before(a, b) ? a : b;
+}
+double larger(double a, double b) {
+  if (a != a || b != b) return Nan;
+  return before(a, b) ? b : a;
+}
+
+// Quotients within `ulps` of the real one.
+template <ElementType T> Lanes divide(Arguments a, double ulps) {
+  const Lanes &x = *a[0], &y = *a[1];
+  const FloatFormat& f = format_of(T);
+  const bool exact = ulps <= 0.5;
+  Lanes out(T, x.axes, exact && all_points(a));
+  // One quotient of numbers, with the tolerance on the side that is asked.
+  const auto end = [&](double p, double q, int side) {
+    const double r = p / q;
+    if (exact || T == ElementType::F64) {
+      const double c = nearest<T>(r);
+      if (exact || !(std::fabs(c) <= std::numeric_limits<double>::max()) || p == 0) return c;
+      return c + side * (ulps + 0.5) * ulp_of(f, c);
+    }
+    if (p == 0 || !(std::fabs(p) <= std::numeric_limits<double>::max()) || q == 0 || !(std::fabs(q) <= std::numeric_limits<double>::max())) return nearest<T>(r);
+    const double tolerance = ulps * ulp_of(f, r) + std::fabs(r) * 0x1p-52;
+    return side < 0 ? ceiling_of<T>(r - tolerance) : floor_of<T>(r + tolerance);
+  };
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    const std::size_t k = index(i);
+    if (out.point) {
+      out.lo[k] = end(x.lo[k], y.lo[k], -1);
+      continue;
+    }
+    const double p[2] = {x.low(i), x.high(i)}, q[2] = {y.low(i), y.high(i)};
+    if (p[0] != p[0] || q[0] != q[0]) {
+      out.lo[k] = out.hi[k] = Nan;
+      continue;
+    }
+    const bool q_zero = meets_zero(y, i), one_zero = q[0] == 0 && std::bit_cast<std::uint64_t>(q[0]) == std::bit_cast<std::uint64_t>(q[1]);
+    if (q_zero && !(one_zero && !meets_zero(x, i)) && !(one_zero && p[0] == p[1])) {
+      out.lo[k] = -Infinity;
+      out.hi[k] = Infinity;
+      const bool both_infinite = (p[0] == -Infinity || p[1] == Infinity) && (q[0] == -Infinity || q[1] == Infinity);
+      if (meets_zero(x, i) || both_infinite) out.mark(i, HasNan);
+      continue;
+    }
+    double lo = Infinity, hi = -Infinity;
+    bool nan = false, number = false;
+    for (double u : p)
+      for (double v : q) {
+        const double l = end(u, v, -1), h = end(u, v, 1);
+        if (l != l || h != h) {
+          nan = true;
+          continue;
+        }
+        number = true;
+        if (before(l, lo)) lo = l;
+        if (before(hi, h)) hi = h;
+      }
+    if (nan) out.mark(i, HasNan);
+    if (!number) lo = hi = Nan;
+    else if (nan) lo = -Infinity, hi = Infinity;
+    out.lo[k] = lo;
+    out.hi[k] = hi;
+  }
+  return out;
+}
+
+// A function that rises, within `ulps` of the real one; `exact(x)` where the value is certain.
+template <ElementType T> Lanes square_root(const Lanes& x, double ulps) {
+  const FloatFormat& f = format_of(T);
+  const bool exact = ulps <= 0.5;
+  Lanes out(T, x.axes, exact && x.point);
+  const auto end = [&](double p, int side) {
+    const double r = __builtin_sqrt(p);
+    if (exact || p == 0 || !(std::fabs(r) <= std::numeric_limits<double>::max())) return nearest<T>(r);
+    if (T == ElementType::F64) return r + side * (ulps + 0.5) * ulp_of(f, r);
+    const double tolerance = ulps * ulp_of(f, r) + r * 0x1p-52;
+    return side < 0 ? ceiling_of<T>(r - tolerance) : floor_of<T>(r + tolerance);
+  };
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    const std::size_t k = index(i);
+    double p = x.low(i);
+    if (out.point) {
+      out.lo[k] = end(p, -1);
+      continue;
+    }
+    if (p < 0 && x.high(i) >= 0) {
+      out.mark(i, HasNan);
+      p = -0.0;
+    }
+    out.lo[k] = end(p, -1);
+    out.hi[k] = end(x.high(i), 1);
+  }
+  return out;
+}
+
+Lanes absolute(const Lanes& x) {
+  Lanes out(x.type, x.axes, x.point);
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    const double a = std::fabs(x.low(i)), b = std::fabs(x.high(i));
+    if (out.point) {
+      out.lo[index(i)] = a;
+    } else {
+      out.lo[index(i)] = a != a ? Nan : meets_zero(x, i) ? 0.0 : std::min(a, b);
+      out.hi[index(i)] = std::max(a, b);
+    }
+  }
+  return out;
+}
+
+Lanes negate(const Lanes& x) {
+  Lanes out(x.type, x.axes, x.point);
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    out.lo[index(i)] = -x.high(i);
+    if (!out.point) out.hi[index(i)] = -x.low(i);
+  }
+  return out;
+}
+
+// Points by the canonical primitive; of intervals only what is asked for by `otherwise`.
+template <class F> Lanes by_points(P p, ElementType type, Arguments a, F otherwise) {
+  Lanes out(type, a[0]->axes, all_points(a));
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    bool point = true;
+    Bits bits[2] = {};
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      const double lo = a[k]->low(i), hi = a[k]->high(i);
+      point = point && (lo != lo || std::bit_cast<std::uint64_t>(lo) == std::bit_cast<std::uint64_t>(hi));
+      bits[k] = bits_of_value(type, lo);
+    }
+    if (!point) {
+      otherwise(out, i);
+      continue;
+    }
+    const double r = to_double(type, machine_primitive(p, type, std::span(bits, a.size())));
+    out.lo[index(i)] = r;
+    if (!out.point) out.hi[index(i)] = r;
+  }
+  return out;
+}
+
+}  // namespace
+
+Bits bits_of_value(ElementType t, double x) {
+  if (t == ElementType::F32) return std::bit_cast<std::uint32_t>(x == x ? static_cast<float>(x) : std::numeric_limits<float>::quiet_NaN());
+  return from_double(t, x);
+}
+
+std::vector<std::uint8_t> joint_flags(Arguments arguments) {
+  std::vector<std::uint8_t> out;
+  for (const Lanes* a : arguments) {
+    if (a->flags.empty()) continue;
+    if (out.empty()) out.assign(a->flags.size(), 0);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::uint8_t>(out[i] | (a->flags[i] & ~NotOneInterval));
+  }
+  return out;
+}
+
+void settle(Lanes& v, bool arguments_are_points) {
+  if (v.point || arguments_are_points) return;
+  const bool zero = v.type == ElementType::R || format_of(v.type).has_negative_zero();
+  for (std::int64_t i = 0; i < v.n; ++i) {
+    double &lo = v.lo[index(i)], &hi = v.hi[index(i)];
+    // Where overflow is NaN, both ends may be although numbers lie between them.
+    const bool overflow_is_nan = v.type != ElementType::R && !has_infinity(v.type);
+    if (lo != lo && hi != hi && !overflow_is_nan) continue;
+    if (lo != lo || hi != hi) {
+      const Piece all = whole_of(v.type);
+      lo = all.lo, hi = all.hi;
+      v.mark(i, HasNan);
+    }
+    if (std::bit_cast<std::uint64_t>(lo) == std::bit_cast<std::uint64_t>(hi)) continue;
+    if (lo == 0 && zero) lo = -0.0;
+    if (hi == 0) hi = 0.0;
+  }
+}
+
+Lanes float_primitive(P p, ElementType result, const Rules& rules, Arguments a) {
+  const ElementType type = a[0]->type;
+  const Lanes& x = *a[0];
+  switch (p) {
+    case P::Add: return with_float(type, [&]<ElementType T>() { return added(T, a, false, [](double u, double v) { return nearest<T>(u + v); }); });
+    case P::Subtract: return with_float(type, [&]<ElementType T>() { return added(T, a, true, [](double u, double v) { return nearest<T>(u - v); }); });
+    case P::Multiply: return with_float(type, [&]<ElementType T>() { return corners(T, a, [](double u, double v) { return nearest<T>(u * v); }); });
+    case P::Divide: return with_float(type, [&]<ElementType T>() { return divide<T>(a, rules.profile->ulp(p, T)); });
+    case P::Reciprocal: {
+      Lanes one(type, x.axes, true);
+      std::fill(one.lo.begin(), one.lo.end(), 1.0);
+      const Lanes* both[2] = {&one, &x};
+      return with_float(type, [&]<ElementType T>() { return divide<T>(both, rules.profile->ulp(p, T)); });
+    }
+    case P::SquareRoot: return with_float(type, [&]<ElementType T>() { return square_root<T>(x, rules.profile->ulp(p, T)); });
+    case P::Minimum: return monotone(type, a, false, smaller);
+    case P::Maximum: return monotone(type, a, false, larger);
+    case P::Negate: return negate(x);
+    case P::Absolute: return absolute(x);
+    case P::Floor: return rising(type, x, [](double v) { return __builtin_floor(v); });
+    case P::Ceiling: return rising(type, x, [](double v) { return __builtin_ceil(v); });
+    case P::Truncate: return rising(type, x, [](double v) { return __builtin_trunc(v); });
+    case P::RoundEven: return rising(type, x, [](double v) { return __builtin_nearbyint(v); });
+    case P::Sign: return by_points(p, type, a, [&](Lanes& out, std::int64_t i) {
+      const auto sign = [](double v) { return v < 0 ? -1.0 : v > 0 ? 1.0 : 0.0; };
+      out.lo[index(i)] = sign(x.low(i));
+      out.hi[index(i)] = sign(x.high(i));
+    });
+    case P::Modulo:
+    case P::Remainder: return by_points(p, type, a, [&](Lanes& out, std::int64_t i) {
+      // No larger than the divisor, nor (of Remainder) than the dividend.
+      const double y = std::max(std::fabs(a[1]->low(i)), std::fabs(a[1]->high(i))), z = std::max(std::fabs(x.low(i)), std::fabs(x.high(i)));
+      const bool none = y != y || z != z;
+      const double most = none ? Nan : p == P::Remainder ? std::min(y, z) : y;
+      out.lo[index(i)] = -most;
+      out.hi[index(i)] = most;
+      if (!none && (meets_zero(*a[1], i) || z == Infinity)) out.mark(i, HasNan);
+    });
+    case P::NextAfter: return by_points(p, type, a, [&](Lanes& out, std::int64_t i) { set_anything(out, i); });
+    default: break;
+  }
+  (void)result;
+  ensure(false, std::string(name_of(p)));
+}
+
+}  // namespace ulpian::interp::allowed

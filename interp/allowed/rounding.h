@@ -1,0 +1,109 @@
+// Roundings of doubles to the values of a type, and outward steps, without fesetround and without libm's functions. Private to this folder.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "spec/numbers/format.h"
+#include "spec/numbers/host.h"
+
+namespace ulpian::interp::allowed {
+
+inline constexpr double Infinity = std::numeric_limits<double>::infinity();
+inline constexpr double Nan = std::numeric_limits<double>::quiet_NaN();
+
+// A value of T, half to even.
+template <ElementType T> inline double nearest(double x) {
+  if constexpr (T == ElementType::F64) return x;
+  else if constexpr (T == ElementType::F32) return static_cast<double>(static_cast<float>(x));
+  else return static_cast<double>(host::value_of<T>(host::round_to<T>(x)));
+}
+
+// Calls f.template operator()<T>() for a float type.
+template <class F> decltype(auto) with_float(ElementType t, F&& f) {
+  using E = ElementType;
+  switch (t) {
+    case E::F4E2M1: return f.template operator()<E::F4E2M1>();
+    case E::F8E4M3FN: return f.template operator()<E::F8E4M3FN>();
+    case E::F8E4M3FNUZ: return f.template operator()<E::F8E4M3FNUZ>();
+    case E::F8E5M2: return f.template operator()<E::F8E5M2>();
+    case E::F8E5M2FNUZ: return f.template operator()<E::F8E5M2FNUZ>();
+    case E::F8E8M0: return f.template operator()<E::F8E8M0>();
+    case E::F16: return f.template operator()<E::F16>();
+    case E::BF16: return f.template operator()<E::BF16>();
+    case E::F32: return f.template operator()<E::F32>();
+    case E::F64: return f.template operator()<E::F64>();
+    default: ensure(false, "not a float type");
+  }
+}
+
+inline double nearest(ElementType t, double x) {
+  return with_float(t, [&]<ElementType T>() { return nearest<T>(x); });
+}
+
+// The next double towards +infinity, -infinity. NaN and the infinity ahead stay.
+inline double above(double x) {
+  if (x != x || x == Infinity) return x;
+  if (x == 0) return std::numeric_limits<double>::denorm_min();
+  const auto b = std::bit_cast<std::uint64_t>(x);
+  return std::bit_cast<double>((b >> 63) ? b - 1 : b + 1);
+}
+inline double below(double x) { return -above(-x); }
+
+// Of a nonnegative bound that was computed with a few roundings of doubles: certainly not less than the exact one.
+inline double enlarged(double x) { return x * (1 + 0x1p-40) + std::numeric_limits<double>::denorm_min(); }
+
+// ulp(x) in a format (numerics.md, section 0); of 0 the least subnormal. x is finite.
+inline double ulp_of(const FloatFormat& f, double x) {
+  int e = f.min_exponent();
+  if (x != 0) {
+    int k = 0;
+    (void)std::frexp(x, &k);
+    if (k - 1 > e) e = k - 1;
+  }
+  return std::ldexp(1.0, e - f.fraction_bits);
+}
+
+// The least value of T that is not below x; the greatest not above. Only rounded, so possibly one further out, for types other than f32.
+template <ElementType T> inline double ceiling_of(double x) {
+  if constexpr (T == ElementType::F32) {
+    if (x <= -0x1p128) return -Infinity;  // infinity counts as the value after the largest finite one
+    const float r = static_cast<float>(x);
+    if (static_cast<double>(r) >= x || r != r) return r;
+    if (r == 0) return std::numeric_limits<float>::denorm_min();
+    const auto b = std::bit_cast<std::uint32_t>(r);
+    return std::bit_cast<float>((b >> 31) ? b - 1 : b + 1);
+  } else {
+    return nearest<T>(x);
+  }
+}
+template <ElementType T> inline double floor_of(double x) { return -ceiling_of<T>(-x); }
+
+// Bounds of a + b, a * b over the reals.
+inline double sum_below(double a, double b) {
+  const double s = a + b;
+  if (!(std::fabs(s) <= std::numeric_limits<double>::max())) return s;
+  const double t = s - a, rest = (a - (s - t)) + (b - t);
+  return rest < 0 ? below(s) : s;
+}
+inline double sum_above(double a, double b) { return -sum_below(-a, -b); }
+inline double product_below(double a, double b) {
+  const double p = a * b;
+  if (!(std::fabs(p) <= std::numeric_limits<double>::max())) return p;
+  if (a == 0 || b == 0) return p;
+  if (std::fabs(p) < 0x1p-960) return below(p);
+  return __builtin_fma(a, b, -p) < 0 ? below(p) : p;
+}
+inline double product_above(double a, double b) { return -product_below(-a, b); }
+inline double quotient_below(double a, double b) {
+  const double q = a / b;
+  if (!(std::fabs(q) <= std::numeric_limits<double>::max()) || a == 0 || std::fabs(b) > std::numeric_limits<double>::max()) return q;
+  if (std::fabs(q) < 0x1p-960 || std::fabs(a) < 0x1p-900) return below(q);
+  const double rest = __builtin_fma(-q, b, a);  // a - q b, exact
+  return rest != 0 && (rest < 0) != (b < 0) ? below(q) : q;
+}
+inline double quotient_above(double a, double b) { return -quotient_below(-a, b); }
+
+}  // namespace ulpian::interp::allowed

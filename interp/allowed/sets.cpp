@@ -1,0 +1,98 @@
+#include "interp/allowed/sets.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace ulpian::interp {
+namespace {
+
+bool opaque(ElementType t) { return t == ElementType::String || is_complex(t); }
+
+// Order of values, -0 < +0.
+bool before(ElementType t, Bits a, Bits b) {
+  if (t == ElementType::Bool || !is_float(t)) {
+    if (t == ElementType::Bool || t == ElementType::U64) return a < b;
+    return to_int64(t, a) < to_int64(t, b);
+  }
+  const double x = to_double(t, a), y = to_double(t, b);
+  if (x != y) return x < y;
+  return sign_bit(t, a) && !sign_bit(t, b);
+}
+
+bool inside(ElementType t, Bits value, Bits lower, Bits upper) { return !before(t, value, lower) && !before(t, upper, value); }
+
+std::string show(ElementType t, Bits b) {
+  if (t == ElementType::Bool) return b ? "true" : "false";
+  if (t == ElementType::U64) return std::to_string(b);
+  if (!is_float(t)) return std::to_string(to_int64(t, b));
+  if (bits_of(t) == 64) return fmt::format("{}", to_double(t, b));
+  return fmt::format("{}", static_cast<float>(to_double(t, b)));
+}
+
+std::string show(ElementType t, Bits lower, Bits upper) {
+  if (lower == upper) return show(t, lower);
+  return fmt::format("[{}, {}]", show(t, lower), show(t, upper));
+}
+
+}  // namespace
+
+AllowedTensor AllowedTensor::exactly(const Tensor& values) {
+  std::vector<std::uint8_t> flags(static_cast<std::size_t>(values.size()), 0);
+  if (is_float(values.type()) && has_nan(values.type()))
+    for (std::int64_t k = 0; k < values.size(); ++k)
+      if (is_nan(values.type(), values.at(k))) flags[static_cast<std::size_t>(k)] = HasNan | Empty;
+  return AllowedTensor(values, values, std::move(flags));
+}
+
+AllowedTensor::AllowedTensor(Tensor lower, Tensor upper, std::vector<std::uint8_t> flags, std::map<std::int64_t, std::vector<Interval>> pieces)
+    : lower_(std::move(lower)), upper_(std::move(upper)), flags_(std::move(flags)), pieces_(std::move(pieces)) {
+  ensure(lower_.type() == upper_.type() && lower_.extents() == upper_.extents());
+  ensure(static_cast<std::int64_t>(flags_.size()) == lower_.size());
+}
+
+bool AllowedTensor::contains(std::int64_t position, Bits value) const {
+  const std::uint8_t flags = flags_[static_cast<std::size_t>(position)];
+  const ElementType t = type();
+  if (flags & Anything) return true;
+  ensure(!opaque(t));
+  if (is_float(t) && has_nan(t) && is_nan(t, value)) return (flags & HasNan) != 0;
+  if (flags & Empty) return false;
+  const auto among = [&](Bits v) {
+    if (flags & NotOneInterval) {
+      const auto& pieces = pieces_.at(position);
+      return std::any_of(pieces.begin(), pieces.end(), [&](const Interval& p) { return inside(t, v, p.lower, p.upper); });
+    }
+    return inside(t, v, lower_.at(position), upper_.at(position));
+  };
+  if (among(value)) return true;
+  if (!(flags & EitherZero) || !is_float(t) || !format_of(t).has_negative_zero() || !is_zero(t, value)) return false;
+  return among(value ^ format_of(t).sign_mask());
+}
+
+bool AllowedTensor::is_exact(std::int64_t position) const {
+  const std::uint8_t flags = flags_[static_cast<std::size_t>(position)];
+  if (flags & (Anything | NotOneInterval)) return false;
+  if (flags & Empty) return (flags & HasNan) != 0;
+  if (opaque(type())) return true;
+  if (flags & HasNan) return false;
+  const Bits lower = lower_.at(position);
+  if (lower != upper_.at(position)) return false;
+  return !((flags & EitherZero) && is_float(type()) && is_zero(type(), lower));
+}
+
+std::string AllowedTensor::describe(std::int64_t position) const {
+  const std::uint8_t flags = flags_[static_cast<std::size_t>(position)];
+  if (flags & Anything) return "anything";
+  std::string out;
+  if (!(flags & Empty)) {
+    if (flags & NotOneInterval)
+      for (const Interval& p : pieces_.at(position)) out += (out.empty() ? "" : " or ") + show(type(), p.lower, p.upper);
+    else out = show(type(), lower_.at(position), upper_.at(position));
+  }
+  if (flags & HasNan) out += out.empty() ? "NaN" : " or NaN";
+  if (flags & Hulled) out += " (a hull)";
+  return out.empty() ? "nothing" : out;
+}
+
+}  // namespace ulpian::interp

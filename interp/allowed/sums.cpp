@@ -1,0 +1,371 @@
+#include "interp/allowed/sums.h"
+
+#include <algorithm>
+
+#include "interp/allowed/products.h"
+#include "interp/allowed/rounding.h"
+
+namespace ulpian::interp::allowed {
+namespace {
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+bool finite(double x) { return std::fabs(x) <= std::numeric_limits<double>::max(); }
+
+Axes joined(const Axes& a, const Axes& b) {
+  Axes out = a;
+  out.insert(out.end(), b.begin(), b.end());
+  return out;
+}
+
+// The numbers of one factor, made fit for plain arithmetic: what is not a finite interval is 0 here and listed in `hard`.
+struct Factor {
+  std::vector<double> middle, radius, magnitude;
+  bool point = true;
+  bool zeros = false;
+  std::vector<std::int64_t> hard;
+};
+
+Factor factor_of(const Lanes& v) {
+  Factor f;
+  const std::size_t n = index(v.n);
+  f.middle.resize(n);
+  f.magnitude.resize(n);
+  f.point = v.point;
+  if (!f.point) f.radius.assign(n, 0);
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto i = static_cast<std::int64_t>(k);
+    const double lo = v.lo[k], hi = v.high(i);
+    const std::uint8_t flags = v.flags.empty() ? std::uint8_t{0} : v.flags[k];
+    const bool hard = (flags & (HasNan | Anything | NoValue)) || !finite(lo) || !finite(hi) || ((flags & Skippable) && (lo != 0 || hi != 0));
+    if (hard || (flags & Excluded)) {
+      if (hard) f.hard.push_back(i);
+      f.middle[k] = f.magnitude[k] = 0;
+      f.zeros = true;
+      continue;
+    }
+    if (lo == hi) {
+      f.middle[k] = lo;
+      f.magnitude[k] = std::fabs(lo);
+      f.zeros = f.zeros || lo == 0;
+      continue;
+    }
+    const double m = lo + (hi - lo) / 2;
+    f.middle[k] = finite(m) ? m : 0;
+    f.radius[k] = enlarged(std::max(above(hi - f.middle[k]), above(f.middle[k] - lo)));
+    f.magnitude[k] = std::max(std::fabs(lo), std::fabs(hi));
+  }
+  return f;
+}
+
+}  // namespace
+
+Sums::Totals::Totals(std::size_t n, ElementType type) : state(n, 0) {
+  if (uses_doubles(type)) {
+    center.resize(n), low.resize(n), magnitude.resize(n), radius.resize(n), count.resize(n);
+  } else {
+    center.resize(n), radius.resize(n), integers.resize(n);
+  }
+}
+
+Sums::Sums(ElementType type, const Rules& rules, Axes axes, bool products)
+    : type_(type),
+      rules_(rules),
+      axes_(std::move(axes)),
+      products_(products),
+      precise_(type == ElementType::F64),
+      totals_(index(size_of(axes_)), type) {}
+
+void Sums::add(const Totals& part, const Axes& axes) {
+  const bool same = axes == axes_;
+  const auto each = [&](const std::vector<double>& from, std::vector<double>& to) {
+    std::vector<double> spread;
+    if (!same) {
+      spread.resize(to.size());
+      broadcast(from.data(), axes, axes_, spread.data());
+    }
+    const std::vector<double>& source = same ? from : spread;
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += source[i];
+  };
+  std::vector<double> high, low;
+  if (precise_) {
+    high.resize(totals_.center.size());
+    low.resize(totals_.center.size());
+    broadcast(part.center.data(), axes, axes_, high.data());
+    broadcast(part.low.data(), axes, axes_, low.data());
+    for (std::size_t i = 0; i < high.size(); ++i) {
+      add_precisely(high[i], totals_.center[i], totals_.low[i]);
+      add_precisely(low[i], totals_.center[i], totals_.low[i]);
+    }
+  } else {
+    each(part.center, totals_.center);
+  }
+  each(part.radius, totals_.radius);
+  if (uses_doubles(type_)) {
+    each(part.magnitude, totals_.magnitude);
+    each(part.count, totals_.count);
+  } else {
+    std::vector<std::int64_t> from(part.integers.size()), to(totals_.integers.size());
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::int64_t>(part.integers[i]);
+    broadcast(from.data(), axes, axes_, to.data());
+    for (std::size_t i = 0; i < to.size(); ++i) totals_.integers[i] += static_cast<std::uint64_t>(to[i]);
+  }
+  std::vector<std::uint8_t> state(totals_.state.size());
+  broadcast(part.state.data(), axes, axes_, state.data());
+  for (std::size_t i = 0; i < state.size(); ++i) totals_.state[i] |= state[i];
+  totals_.most += part.most;
+}
+
+// One product (of a term: b is 1) that is not plainly finite, or may be absent.
+void Sums::irregular(const Lanes& a, std::int64_t i, const Lanes& b, std::int64_t j, Totals& t, std::size_t at) const {
+  const std::uint8_t flags = a.flag(i) | b.flag(j);
+  std::uint8_t& state = t.state[at];
+  if (flags & Excluded) return;
+  if (flags & (Anything | NoValue)) {
+    state |= AnythingAtAll;
+    return;
+  }
+  const bool skip = (flags & Skippable) != 0;
+  const double x0 = a.low(i), x1 = a.high(i), y0 = b.low(j), y1 = b.high(j);
+  if (x0 != x0 || y0 != y0) {
+    state |= skip ? MayBeNan : SureNan;
+    return;
+  }
+  if (flags & HasNan) state |= MayBeNan;
+  if (!finite(x0) || !finite(x1) || !finite(y0) || !finite(y1)) {
+    if (x0 != x1 || y0 != y1) {
+      state |= Wide;
+      return;
+    }
+    const double p = x0 * y0;
+    if (p != p) state |= skip ? MayBeNan : SureNan;
+    else if (p > 0) state |= skip ? MayBePositive : SurePositive;
+    else state |= skip ? MayBeNegative : SureNegative;
+    return;
+  }
+  double lo = std::min({product_below(x0, y0), product_below(x0, y1), product_below(x1, y0), product_below(x1, y1)});
+  double hi = std::max({product_above(x0, y0), product_above(x0, y1), product_above(x1, y0), product_above(x1, y1)});
+  if (skip) lo = std::min(lo, 0.0), hi = std::max(hi, 0.0);
+  const double m = lo == hi ? lo : lo + (hi - lo) / 2;
+  if (precise_) add_precisely(m, t.center[at], t.low[at]);
+  else t.center[at] += m;
+  if (lo != hi) t.radius[at] += enlarged(std::max(above(hi - m), above(m - lo)));
+  t.magnitude[at] += std::max(std::fabs(lo), std::fabs(hi));
+  if (lo != 0 || hi != 0) t.count[at] += 1;
+}
+
+void Sums::irregular_products(const Lanes& a, const Lanes& b, const std::vector<std::int64_t>& hard_a, const std::vector<std::int64_t>& hard_b, const Parts& parts,
+                              Totals& t) const {
+  const std::int64_t rows = size_of(parts.rows), columns = size_of(parts.columns), inner = size_of(parts.inner);
+  std::vector<bool> done(hard_b.empty() ? 0 : index(a.n));
+  for (std::int64_t i : hard_a) {
+    if (!done.empty()) done[index(i)] = true;
+    const std::int64_t k = i % inner, r = i / inner % rows, batch = i / inner / rows;
+    for (std::int64_t c = 0; c < columns; ++c) irregular(a, i, b, (batch * inner + k) * columns + c, t, index((batch * rows + r) * columns + c));
+  }
+  for (std::int64_t j : hard_b) {
+    const std::int64_t c = j % columns, k = j / columns % inner, batch = j / columns / inner;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t i = (batch * rows + r) * inner + k;
+      if (!done[index(i)]) irregular(a, i, b, j, t, index((batch * rows + r) * columns + c));
+    }
+  }
+}
+
+void Sums::product_intervals(const Lanes& a, const Lanes& b, const Parts& parts, Totals& t) const {
+  const ProductShape shape{size_of(parts.batch), size_of(parts.rows), size_of(parts.inner), size_of(parts.columns)};
+  Factor x = factor_of(a), y = factor_of(b);
+  if (precise_) add_products_precisely(shape, x.middle.data(), y.middle.data(), t.center.data(), t.low.data());
+  else allowed::add_products(shape, x.middle.data(), y.middle.data(), t.center.data());
+  allowed::add_products(shape, x.magnitude.data(), y.magnitude.data(), t.magnitude.data());
+  // |xy - m n| <= |m| s + r (|n| + s) for x within r of m, y within s of n; |n| + s is enlarged to twice its part only where needed.
+  if (!y.point) {
+    std::vector<double> m(x.middle.size());
+    for (std::size_t i = 0; i < m.size(); ++i) m[i] = std::fabs(x.middle[i]);
+    allowed::add_products(shape, m.data(), y.radius.data(), t.radius.data());
+  }
+  if (!x.point) {
+    if (y.point) {
+      allowed::add_products(shape, x.radius.data(), y.magnitude.data(), t.radius.data());
+    } else {
+      std::vector<double> n(y.middle.size());
+      for (std::size_t i = 0; i < n.size(); ++i) n[i] = enlarged(std::fabs(y.middle[i]) + y.radius[i]);
+      allowed::add_products(shape, x.radius.data(), n.data(), t.radius.data());
+    }
+  }
+  if (x.zeros || y.zeros) {
+    for (double& v : x.magnitude) v = v != 0;
+    for (double& v : y.magnitude) v = v != 0;
+    allowed::add_products(shape, x.magnitude.data(), y.magnitude.data(), t.count.data());
+  } else {
+    for (double& v : t.count) v += static_cast<double>(shape.inner);
+  }
+  if (!x.hard.empty() || !y.hard.empty()) irregular_products(a, b, x.hard, y.hard, parts, t);
+}
+
+void Sums::product_integers(const Lanes& a, const Lanes& b, const Parts& parts, Totals& t) const {
+  const ProductShape shape{size_of(parts.batch), size_of(parts.rows), size_of(parts.inner), size_of(parts.columns)};
+  const auto bits = [](const Lanes& v) {
+    std::vector<std::uint64_t> out(index(v.n));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = (v.flags.empty() ? 0 : v.flags[i] & Excluded) ? 0 : static_cast<std::uint64_t>(v.ilo[i]);
+    return out;
+  };
+  const std::vector<std::uint64_t> x = bits(a), y = bits(b);
+  allowed::add_products(shape, x.data(), y.data(), t.integers.data());
+  const bool plain = a.point && b.point;
+  const bool flagged = !a.flags.empty() || !b.flags.empty();
+  if (plain && !flagged) return;
+  // Slow, and rare: products that are not points.
+  for (std::int64_t p = 0; p < shape.batch; ++p)
+    for (std::int64_t r = 0; r < shape.rows; ++r)
+      for (std::int64_t k = 0; k < shape.inner; ++k)
+        for (std::int64_t c = 0; c < shape.columns; ++c) {
+          const std::int64_t i = (p * shape.rows + r) * shape.inner + k, j = (p * shape.inner + k) * shape.columns + c;
+          const std::size_t at = index((p * shape.rows + r) * shape.columns + c);
+          const std::uint8_t f = a.flag(i) | b.flag(j);
+          if (f & Excluded) continue;
+          if (f & (Anything | NoValue)) t.state[at] |= AnythingAtAll;
+          else if ((f & Skippable) || a.ilow(i) != a.ihigh(i) || b.ilow(j) != b.ihigh(j)) t.state[at] |= Wide;
+        }
+}
+
+void Sums::add_products(const Lanes& a, const Lanes& b, const Parts& parts) {
+  const Axes axes = joined(joined(parts.batch, parts.rows), parts.columns);
+  const Lanes x = expanded(a, joined(joined(parts.batch, parts.rows), parts.inner));
+  const Lanes y = expanded(b, joined(joined(parts.batch, parts.inner), parts.columns));
+  Totals t(index(size_of(axes)), type_);
+  t.most = size_of(parts.inner);
+  if (uses_doubles(type_)) product_intervals(x, y, parts, t);
+  else product_integers(x, y, parts, t);
+  add(t, axes);
+}
+
+void Sums::add_terms(const Lanes& terms, const Axes& outer) {
+  const std::int64_t rows = size_of(outer), inner = terms.n / std::max<std::int64_t>(1, rows);
+  Totals t(index(rows), type_);
+  t.most = inner;
+  if (!uses_doubles(type_)) {
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t i = r * inner; i < (r + 1) * inner; ++i) {
+        const std::uint8_t f = terms.flag(i);
+        if (f & Excluded) continue;
+        t.integers[index(r)] += static_cast<std::uint64_t>(terms.ilow(i));
+        if (f & (Anything | NoValue)) t.state[index(r)] |= AnythingAtAll;
+        if ((f & Skippable) || terms.ilow(i) != terms.ihigh(i)) t.state[index(r)] |= Wide;
+      }
+    return add(t, outer);
+  }
+  const Factor f = factor_of(terms);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double center = 0, low = 0, magnitude = 0, radius = 0, count = 0;
+    for (std::size_t i = index(r * inner); i < index((r + 1) * inner); ++i) {
+      if (precise_) add_precisely(f.middle[i], center, low);
+      else center += f.middle[i];
+      magnitude += f.magnitude[i];
+      count += f.magnitude[i] != 0;
+      if (!f.point) radius += f.radius[i];
+    }
+    t.center[index(r)] = center;
+    t.low[index(r)] = low;
+    t.magnitude[index(r)] = magnitude;
+    t.radius[index(r)] = radius;
+    t.count[index(r)] = count;
+  }
+  if (!f.hard.empty()) {
+    Lanes one(terms.type, {}, true);
+    one.lo[0] = 1;
+    for (std::int64_t i : f.hard) irregular(terms, i, one, 0, t, index(i / inner));
+  }
+  add(t, outer);
+}
+
+Lanes Sums::finish() const {
+  Lanes out(type_, axes_, !uses_doubles(type_));
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    if (totals_.state[index(i)] & AnythingAtAll) set_anything(out, i);
+    else if (uses_doubles(type_)) finish_float(out, i);
+    else finish_integer(out, i);
+  }
+  return out;
+}
+
+void Sums::finish_integer(Lanes& out, std::int64_t i) const {
+  const auto sum = static_cast<std::int64_t>(totals_.integers[index(i)]);
+  if (totals_.state[index(i)] & Wide) {
+    out.set(i, whole_of(type_));
+    if (type_ == ElementType::Z) set_anything(out, i);
+    return;
+  }
+  const std::int64_t wrapped = type_ == ElementType::Z ? sum : to_int64(type_, from_int64(type_, sum));
+  out.set(i, {0, 0, wrapped, wrapped});
+}
+
+void Sums::finish_float(Lanes& out, std::int64_t i) const {
+  const std::size_t k = index(i);
+  const std::uint8_t state = totals_.state[k];
+  if ((state & SureNan) || ((state & SurePositive) && (state & SureNegative))) return set_pieces(out, i, {}, 0);
+  const bool real = type_ == ElementType::R;
+  const ElementType unit = real ? rules_.real_unit : type_;
+  const FloatFormat& f = format_of(unit);
+  const double u = std::ldexp(1.0, -f.precision()), n = totals_.count[k];
+  const double c = totals_.center[k], low = totals_.low[k];
+  const double own = precise_ ? 0x1p-98 : 0x1p-52;  // the error of our own arithmetic per term
+  const double magnitude = enlarged(totals_.magnitude[k] * (1 + static_cast<double>(totals_.most) * 0x1p-51));
+  double radius = totals_.radius[k] * (1 + static_cast<double>(totals_.most) * 0x1p-51);
+  const double leaves = products_ ? n : n - 1;
+  const bool single = n <= 1;
+  if (!single) {
+    radius += static_cast<double>(totals_.most + 4) * own * magnitude + leaves * u * magnitude;
+    if (products_) radius += 2 * n * std::ldexp(1.0, f.min_exponent() - f.precision());
+  }
+  if (radius > 0) radius = enlarged(radius);
+  double lo = 0, hi = 0;
+  if (radius == 0 && single) {
+    lo = hi = c;
+  } else if (precise_) {
+    lo = c + (low - radius * (1 + 0x1p-50));
+    hi = c + (low + radius * (1 + 0x1p-50));
+    lo = lo == c ? lo : below(lo), hi = hi == c ? hi : above(hi);
+  } else {
+    const double slack = radius + std::fabs(c) * 0x1p-52;
+    lo = c - slack, hi = c + slack;
+  }
+  if (state & Wide) lo = -Infinity, hi = Infinity;
+  std::uint8_t flags = (state & (MayBeNan | Wide)) != 0 ? std::uint8_t{HasNan} : std::uint8_t{0};
+  if (!real) {
+    lo = nearest(type_, lo), hi = nearest(type_, hi);
+    // Order-dependent overflow.
+    const double last = to_double(type_, largest_finite(type_)), beyond = last + ulp_of(f, last) / 2;
+    const double enlargement = single ? 1 : 1 + n * u;
+    if (!((magnitude + radius) * enlargement < last) && !single) {
+      const bool positive = !(((magnitude + c) / 2 + radius) * enlargement < beyond), negative = !(((magnitude - c) / 2 + radius) * enlargement < beyond);
+      if (positive && negative) return set_anything(out, i);
+      if (!has_infinity(type_) && (positive || negative)) return set_anything(out, i);
+      if (positive) hi = Infinity;
+      if (negative) lo = -Infinity;
+    }
+  }
+  if (lo != lo || hi != hi) return set_anything(out, i);
+  if (state & (SurePositive | SureNegative)) {
+    const bool up = (state & SurePositive) != 0;
+    const bool other = up ? lo == -Infinity || (state & MayBeNegative) : hi == Infinity || (state & MayBePositive);
+    if (other) flags |= HasNan;
+    const double inf = up ? Infinity : -Infinity;
+    return set_pieces(out, i, {{inf, inf, 0, 0}}, flags);
+  }
+  if (rules_.profile->free_zero_sign && lo <= 0 && hi >= 0 && (real || f.has_negative_zero())) {
+    if (lo == 0) lo = -0.0;
+    if (hi == 0) hi = 0.0;
+  }
+  Pieces pieces{{lo, hi, 0, 0}};
+  if (state & MayBePositive) pieces.push_back({Infinity, Infinity, 0, 0});
+  if (state & MayBeNegative) pieces.push_back({-Infinity, -Infinity, 0, 0});
+  if ((state & MayBePositive) && (state & MayBeNegative)) flags |= HasNan;
+  if (pieces.size() == 1 && flags == 0) {
+    out.lo[k] = lo;
+    out.hi[k] = hi;
+    return;
+  }
+  set_pieces(out, i, std::move(pieces), flags);
+}
+
+}  // namespace ulpian::interp::allowed
