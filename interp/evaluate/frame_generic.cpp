@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "interp/evaluate/frame.h"
+#include "spec/functions/kernels.h"
 
 namespace ulpian::interp::block {
 namespace {
@@ -39,6 +40,10 @@ void Frame::generic_bits(const GenericOperation& o, const Instruction& i, std::i
   std::uint8_t* mark = i.c == NoRegister ? nullptr : own<std::uint8_t>(i.c);
   const auto p = static_cast<Primitive>(o.operation);
   const auto mode = static_cast<CastMode>(o.operation);
+  if (o.kind == NodeKind::Primitive && is_float(o.from) && row_of(p).kind == PrimitiveKind::Elementary) {
+    elementary_array(p, o.from, a, b, d, static_cast<std::size_t>(n));
+    return;
+  }
   for (std::int64_t k = 0; k < n; ++k) {
     const Bits x = load(a, k, from);
     if (mark) mark[k] = 0;

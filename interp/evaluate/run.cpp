@@ -146,6 +146,7 @@ void Runner::run(const Schedule& schedule, const std::function<void(const Check&
     check_limits();
     step(schedule.steps[k]);
     frames_.clear();
+    dots_.clear();
     run_checks(k + 1);
     for (BufferId b : schedule.steps[k].reads)
       if (schedule.last_use[b] <= k) release(b);
@@ -397,18 +398,16 @@ void Runner::sort(const Step& s) {
       std::memcpy(&w, c.bytes.data() + b * c.width, static_cast<std::size_t>(c.width));
       return compare_keys(c.type, u, w);
     };
-    std::stable_sort(order, order + valid, [&](std::int64_t a, std::int64_t b) {
+    std::sort(order, order + valid, [&](std::int64_t a, std::int64_t b) {
       for (const Keys& c : columns) {
         const int r = order_of(c, a, b);
         if (r != 0) return s.descending ? r > 0 : r < 0;
       }
-      return false;
+      return a < b;  // stable
     });
     if (undecided) stop(ErrorKind::Limit, "the order of real numbers is undecided", s.place);
     if (cell.poison) std::fill_n(cell.poison->begin() + row * s.columns, s.columns, mark);
   }
 }
-
-void Runner::dot(const Step&) { ensure(false); }
 
 }  // namespace ulpian::interp::block

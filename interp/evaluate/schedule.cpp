@@ -319,7 +319,4 @@ bool Planner::rows(BufferId out, NodeId reduce, const Scope& axes, const std::ve
   return true;
 }
 
-bool Planner::prefers_dot(NodeId, const Scope&) { return false; }
-bool Planner::dot(BufferId, NodeId, const Scope&, const std::vector<std::pair<VariableId, std::int64_t>>&) { return false; }
-
 }  // namespace ulpian::interp::block

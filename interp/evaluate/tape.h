@@ -112,6 +112,7 @@ struct Root {
 struct Tape {
   std::vector<std::int64_t> extents;   // of the lane axes, outermost first; collapsed where nothing can tell
   std::int64_t lanes = 1;              // all of them
+  std::size_t split = 0;               // axes before TapeRequest::no_collapse_at
   std::vector<Instruction> setup;      // once per frame
   std::vector<Instruction> body;       // per block
   std::vector<Root> roots;

@@ -159,6 +159,7 @@ void TapeCompiler::collapse_axes() {
   std::int64_t product = 1;
   for (std::size_t a = 0; a < rank; ++a) {
     product *= tape_.extents[a];
+    if (a == request_.no_collapse_at) tape_.split = extents.size();
     renamed[a] = static_cast<std::uint16_t>(extents.size());
     if (joined[a]) continue;
     extents.push_back(product);
@@ -176,6 +177,7 @@ void TapeCompiler::collapse_axes() {
     for (std::size_t k = 0; k < rest; ++k) tape_.form_terms[f->first + kept + k] = tape_.form_terms[f->first + f->lanes + k];
     f->lanes = kept;
   }
+  if (request_.no_collapse_at >= rank) tape_.split = extents.size();
   tape_.extents = std::move(extents);
 }
 

@@ -1,0 +1,61 @@
+#include "interp/evaluate/dot_kernels.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define ULPIAN_TARGET [[gnu::target("avx2,fma")]]
+#define ULPIAN_DOT_KERNELS avx2_dot_kernels
+#define ULPIAN_STEP [[gnu::always_inline]] ULPIAN_TARGET static inline
+
+namespace ulpian::interp::block {
+namespace {
+
+template <class T> struct Wide;
+template <> struct Wide<float> {
+  using Vector = __m256;
+  static constexpr int Count = 8, Rows = 6, Many = 2;
+  ULPIAN_STEP Vector zero() { return _mm256_setzero_ps(); }
+  ULPIAN_STEP Vector load(const float* p) { return _mm256_loadu_ps(p); }
+  ULPIAN_STEP void store(float* p, Vector v) { _mm256_storeu_ps(p, v); }
+  ULPIAN_STEP Vector broadcast(float x) { return _mm256_set1_ps(x); }
+  ULPIAN_STEP Vector fused(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
+};
+template <> struct Wide<double> {
+  using Vector = __m256d;
+  static constexpr int Count = 4, Rows = 6, Many = 2;
+  ULPIAN_STEP Vector zero() { return _mm256_setzero_pd(); }
+  ULPIAN_STEP Vector load(const double* p) { return _mm256_loadu_pd(p); }
+  ULPIAN_STEP void store(double* p, Vector v) { _mm256_storeu_pd(p, v); }
+  ULPIAN_STEP Vector broadcast(double x) { return _mm256_set1_pd(x); }
+  ULPIAN_STEP Vector fused(Vector a, Vector b, Vector c) { return _mm256_fmadd_pd(a, b, c); }
+};
+template <> struct Wide<std::uint32_t> {
+  using Vector = __m256i;
+  static constexpr int Count = 8, Rows = 6, Many = 2;
+  ULPIAN_STEP Vector zero() { return _mm256_setzero_si256(); }
+  ULPIAN_STEP Vector load(const std::uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const Vector*>(p)); }
+  ULPIAN_STEP void store(std::uint32_t* p, Vector v) { _mm256_storeu_si256(reinterpret_cast<Vector*>(p), v); }
+  ULPIAN_STEP Vector broadcast(std::uint32_t x) { return _mm256_set1_epi32(static_cast<int>(x)); }
+  ULPIAN_STEP Vector fused(Vector a, Vector b, Vector c) { return _mm256_add_epi32(_mm256_mullo_epi32(a, b), c); }
+};
+// No 64-bit product of integers here: two numbers, plainly.
+template <> struct Wide<std::uint64_t> {
+  struct Vector {
+    std::uint64_t x, y;
+  };
+  static constexpr int Count = 2, Rows = 4, Many = 2;
+  ULPIAN_STEP Vector zero() { return {0, 0}; }
+  ULPIAN_STEP Vector load(const std::uint64_t* p) { return {p[0], p[1]}; }
+  ULPIAN_STEP void store(std::uint64_t* p, Vector v) {
+    p[0] = v.x;
+    p[1] = v.y;
+  }
+  ULPIAN_STEP Vector broadcast(std::uint64_t x) { return {x, x}; }
+  ULPIAN_STEP Vector fused(Vector a, Vector b, Vector c) { return {a.x * b.x + c.x, a.y * b.y + c.y}; }
+};
+
+}  // namespace
+}  // namespace ulpian::interp::block
+
+#include "interp/evaluate/dot_loops.h"
+#endif

@@ -1,0 +1,28 @@
+// The inner loops of contractions, once per level of vector instructions.
+#pragma once
+
+#include <cstdint>
+
+#include "interp/evaluate/kernels.h"
+
+namespace ulpian::interp::block {
+
+// c[r * c_step + j] continues (or, if `first`, starts at +0) the chain over k positions: c = fma(a[k * rows + r], b[k * lanes + j], c).
+// `panels` neighbours in b, panel_step elements apart, each `lanes` wide.
+using DotTile = void (*)(int rows, int panels, std::int64_t k, const void* a, const void* b, std::int64_t panel_step, void* c, std::int64_t c_step, bool first);
+
+struct DotKernels {
+  int rows = 0;    // of a full panel of a
+  int lanes = 0;   // of a panel of b
+  DotTile tile = nullptr;
+  // How many panels of b to give at once where a's panel has so many rows: enough independent chains to hide latency.
+  int (*panels)(int rows) = nullptr;
+};
+// `tile` is null for types without one.
+DotKernels dot_kernels(ElementType type, Instructions level);
+
+DotKernels portable_dot_kernels(ElementType type);
+DotKernels avx2_dot_kernels(ElementType type);
+DotKernels avx512_dot_kernels(ElementType type);
+
+}  // namespace ulpian::interp::block

@@ -1,0 +1,95 @@
+// The tiles of dot_kernels.h, compiled once per level: each file that includes this defines ULPIAN_TARGET, ULPIAN_DOT_KERNELS, and the vectors
+// Wide<T> with load, store, broadcast and fused. Nothing here may be visible outside its file.
+
+namespace ulpian::interp::block {
+namespace {
+
+// R rows by N panels of two vectors each.
+template <class T, int R, int N>
+ULPIAN_TARGET void tile_of(std::int64_t k, const T* a, const T* b, std::int64_t panel_step, T* c, std::int64_t c_step, bool first) {
+  using W = Wide<T>;
+  constexpr int V = 2 * N;  // vectors per row
+  typename W::Vector sum[R][V];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) sum[r][v] = first ? W::zero() : W::load(c + r * c_step + v * W::Count);
+  for (std::int64_t p = 0; p < k; ++p) {
+    typename W::Vector x[V];
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) x[v] = W::load(b + (v / 2) * panel_step + (v % 2) * W::Count);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const typename W::Vector y = W::broadcast(a[r]);
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) sum[r][v] = W::fused(y, x[v], sum[r][v]);
+    }
+    a += R;
+    b += 2 * W::Count;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) W::store(c + r * c_step + v * W::Count, sum[r][v]);
+}
+
+template <class T, int N>
+void tile(int rows, int panels, std::int64_t k, const void* pa, const void* pb, std::int64_t panel_step, void* pc, std::int64_t c_step, bool first) {
+  const T* a = static_cast<const T*>(pa);
+  const T* b = static_cast<const T*>(pb);
+  T* c = static_cast<T*>(pc);
+  constexpr int Most = Wide<T>::Rows;
+  if (panels == 4) {
+    if (rows == 1) return tile_of<T, 1, 4>(k, a, b, panel_step, c, c_step, first);
+    if (rows == 2) return tile_of<T, 2, Wide<T>::Many>(k, a, b, panel_step, c, c_step, first);
+  }
+  if (panels == 2) {
+    if (rows == 1) return tile_of<T, 1, 2>(k, a, b, panel_step, c, c_step, first);
+    if (rows == 2) return tile_of<T, 2, 2>(k, a, b, panel_step, c, c_step, first);
+    if (rows == 3) return tile_of<T, 3, 2>(k, a, b, panel_step, c, c_step, first);
+    if constexpr (Most > 6)
+      if (rows == 4) return tile_of<T, 4, 2>(k, a, b, panel_step, c, c_step, first);
+  }
+  switch (rows) {
+    case 1: return tile_of<T, 1, 1>(k, a, b, panel_step, c, c_step, first);
+    case 2: return tile_of<T, 2, 1>(k, a, b, panel_step, c, c_step, first);
+    case 3: return tile_of<T, 3, 1>(k, a, b, panel_step, c, c_step, first);
+    case 4: return tile_of<T, 4, 1>(k, a, b, panel_step, c, c_step, first);
+    default: break;
+  }
+  if constexpr (Most >= 6) {
+    if (rows == 5) return tile_of<T, 5, 1>(k, a, b, panel_step, c, c_step, first);
+    if (rows == 6) return tile_of<T, 6, 1>(k, a, b, panel_step, c, c_step, first);
+  }
+  if constexpr (Most >= 12) {
+    switch (rows) {
+      case 7: return tile_of<T, 7, 1>(k, a, b, panel_step, c, c_step, first);
+      case 8: return tile_of<T, 8, 1>(k, a, b, panel_step, c, c_step, first);
+      case 9: return tile_of<T, 9, 1>(k, a, b, panel_step, c, c_step, first);
+      case 10: return tile_of<T, 10, 1>(k, a, b, panel_step, c, c_step, first);
+      case 11: return tile_of<T, 11, 1>(k, a, b, panel_step, c, c_step, first);
+      case 12: return tile_of<T, 12, 1>(k, a, b, panel_step, c, c_step, first);
+      default: break;
+    }
+  }
+}
+
+template <class T> int panels_for(int rows) {
+  if (rows == 1) return 4;
+  if (rows == 2) return Wide<T>::Many;
+  return rows == 3 || (rows == 4 && Wide<T>::Rows > 6) ? 2 : 1;
+}
+
+template <class T> DotKernels kernels_of() { return {Wide<T>::Rows, 2 * Wide<T>::Count, tile<T, 1>, panels_for<T>}; }
+
+}  // namespace
+
+DotKernels ULPIAN_DOT_KERNELS(ElementType type) {
+  if (type == ElementType::F32) return kernels_of<float>();
+  if (type == ElementType::F64) return kernels_of<double>();
+  if (type == ElementType::I32 || type == ElementType::U32) return kernels_of<std::uint32_t>();
+  if (type == ElementType::I64 || type == ElementType::U64) return kernels_of<std::uint64_t>();
+  return {};
+}
+
+}  // namespace ulpian::interp::block

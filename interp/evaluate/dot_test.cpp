@@ -1,0 +1,179 @@
+// Contractions of every shape: the blocked kernel against the scalar evaluator, in every configuration.
+#include <algorithm>
+#include <random>
+
+#include "interp/evaluate/both.h"
+#include "interp/scalar/scalar_test_support.h"
+
+namespace ulpian::interp::testing {
+namespace {
+
+class Numbers {
+public:
+  explicit Numbers(std::uint64_t seed) : random_(seed) {}
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+  // Magnitudes far apart, so that a change of order shows.
+  Tensor tensor(E type, const Extents& extents) {
+    Tensor t(type, extents);
+    for (std::int64_t k = 0; k < t.size(); ++k) {
+      if (!is_float(type)) t.set(k, from_int64(type, static_cast<std::int64_t>(random_())));
+      else t.set(k, from_double(type, static_cast<double>(below(4001) - 2000) / 64.0 * (below(6) == 0 ? 1024.0 : 1.0)));
+    }
+    return t;
+  }
+
+private:
+  std::mt19937_64 random_;
+};
+
+void expect_same(Maker& m, const std::vector<std::optional<Tensor>>& inputs) {
+  ASSERT_EQ(core::verify(m.program()), std::nullopt);
+  const auto expected = evaluate_scalar(m.program(), inputs);
+  ASSERT_TRUE(expected.ok()) << to_string(expected.error());
+  for (const Configuration& c : configurations()) ASSERT_TRUE(agrees(m.program(), inputs, expected, c, {})) << core::to_string(m.program());
+}
+
+bool uses_the_kernel(const Maker& m) {
+  const auto plan = Plan::make(m.program());
+  return plan.ok() && plan->describe().find("dot ") != std::string::npos;
+}
+
+// y[b.., m.., n..] = dot(k..) a[b.., m.., k..] * c[b.., n.., k..], the axes of each tensor in any order.
+void contraction(std::uint64_t seed, std::int64_t deepest, E type, E operands) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  Numbers random(seed);
+  Maker m;
+  struct Axis {
+    Variable variable;
+    std::int64_t extent;
+    char group;
+  };
+  std::vector<Axis> axes;
+  const auto add = [&](char group, std::int64_t count, std::int64_t most) {
+    for (std::int64_t k = 0; k < count; ++k) axes.push_back({m.fresh(fmt::format("{}{}", group, k)), 1 + random.below(most), group});
+  };
+  add('b', random.below(3), 3);
+  add('m', random.below(3), 9);
+  add('n', random.below(3), 20);
+  if (deepest > 100) {
+    axes.push_back({m.fresh("k"), deepest, 'k'});
+  } else {
+    add('k', 1 + random.below(2), deepest);
+  }
+  const auto chosen = [&](std::string_view groups) {
+    std::vector<Axis> some;
+    for (const Axis& a : axes)
+      if (groups.find(a.group) != std::string_view::npos) some.push_back(a);
+    for (std::size_t k = some.size(); k > 1; --k) std::swap(some[k - 1], some[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(k)))]);
+    return some;
+  };
+  std::vector<std::optional<Tensor>> inputs;
+  const auto factor = [&](const char* name, std::string_view groups) {
+    std::vector<TermId> extents, index;
+    Extents shape;
+    for (const Axis& a : chosen(groups)) {
+      extents.push_back(m.integer(a.extent));
+      index.push_back(m.variable(a.variable));
+      shape.push_back(a.extent);
+    }
+    const TensorId t = m.input(name, operands, extents);
+    inputs.emplace_back(random.tensor(operands, shape));
+    return m.read(t, index);
+  };
+  const TermId bodies[2] = {factor("a", "bmk"), factor("c", "bnk")};
+  std::vector<Variable> ks, outs;
+  std::vector<TermId> k_extents, out_extents;
+  for (const Axis& a : axes)
+    if (a.group == 'k') ks.push_back(a.variable), k_extents.push_back(m.integer(a.extent));
+  for (const Axis& a : chosen("bmn")) outs.push_back(a.variable), out_extents.push_back(m.integer(a.extent));
+  const TermId dot = m.reduce(ReduceKind::Dot, type, ks, k_extents, None, false, None, bodies);
+  m.output(m.each("y", outs, out_extents, dot));
+  expect_same(m, inputs);
+}
+
+TEST(Contraction, OfAnyAxesInAnyOrder) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) contraction(seed, 12, E::F32, E::F32);
+}
+TEST(Contraction, OfOtherTypes) {
+  for (std::uint64_t seed = 100; seed <= 110; ++seed) {
+    contraction(seed, 12, E::F64, E::F64);
+    contraction(seed, 12, E::F32, E::F16);
+    contraction(seed, 12, E::F32, E::BF16);
+    contraction(seed, 12, E::I32, E::I8);
+    contraction(seed, 12, E::U64, E::U64);
+    contraction(seed, 12, E::I64, E::I64);
+  }
+}
+TEST(Contraction, StartsANewAccumulatorEvery4096Positions) {
+  for (const std::int64_t k : {4096, 4097, 8193, 12289})
+    for (std::uint64_t seed = 200; seed < 201; ++seed) contraction(seed + static_cast<std::uint64_t>(k), k, E::F32, E::F32);
+}
+
+// A convolution with padding, strides, dilations and groups, written as the definition of Conv writes it.
+void convolution(std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  Numbers random(seed);
+  Maker m;
+  const std::int64_t groups = 1 + random.below(3), per_in = 1 + random.below(3), per_out = 1 + random.below(4), batch = 1 + random.below(2);
+  const std::int64_t channels = groups * per_in, filters = groups * per_out;
+  const std::int64_t height = 3 + random.below(7), width = 3 + random.below(12), kh = 1 + random.below(3), kw = 1 + random.below(3);
+  const std::int64_t stride = 1 + random.below(2), dilation = 1 + random.below(2), pad = random.below(2);
+  const auto extent = [&](std::int64_t size, std::int64_t kernel) { return (size + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1; };
+  const std::int64_t oh = extent(height, kh), ow = extent(width, kw);
+  if (height + 2 * pad < dilation * (kh - 1) + 1 || width + 2 * pad < dilation * (kw - 1) + 1) return;
+  const TensorId x = m.input("X", E::F32, {m.integer(batch), m.integer(channels), m.integer(height), m.integer(width)});
+  const TensorId w = m.input("W", E::F32, {m.integer(filters), m.integer(per_in), m.integer(kh), m.integer(kw)});
+  std::vector<std::optional<Tensor>> inputs{random.tensor(E::F32, {batch, channels, height, width}), random.tensor(E::F32, {filters, per_in, kh, kw})};
+  const Variable n = m.fresh("n"), f = m.fresh("m"), p = m.fresh("p"), q = m.fresh("q"), c = m.fresh("c"), i = m.fresh("i"), j = m.fresh("j");
+  const auto times = [&](TermId a, std::int64_t b) { return m.primitive(P::Multiply, a, m.integer(b)); };
+  const auto plus = [&](TermId a, TermId b) { return m.primitive(P::Add, a, b); };
+  const TermId group = m.primitive(P::FloorDivide, m.variable(f), m.integer(per_out));
+  const TermId x_index[4] = {m.variable(n), plus(times(group, per_in), m.variable(c)),
+                             plus(plus(times(m.variable(p), stride), times(m.variable(i), dilation)), m.integer(-pad)),
+                             plus(plus(times(m.variable(q), stride), times(m.variable(j), dilation)), m.integer(-pad))};
+  const TermId w_index[4] = {m.variable(f), m.variable(c), m.variable(i), m.variable(j)};
+  const TermId bodies[2] = {m.read_else(x, x_index, m.f32(0), true), m.read(w, w_index)};
+  const Variable ks[3] = {c, i, j};
+  const TermId extents[3] = {m.integer(per_in), m.integer(kh), m.integer(kw)};
+  const TermId dot = m.reduce(ReduceKind::Dot, E::F32, ks, extents, None, false, None, bodies);
+  m.output(m.each("y", {n, f, p, q}, {m.integer(batch), m.integer(filters), m.integer(oh), m.integer(ow)}, dot));
+  expect_same(m, inputs);
+}
+
+TEST(Contraction, OfAConvolution) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) convolution(seed);
+}
+
+TEST(Contraction, OfMatricesUsesTheKernelAndLargeOnesAreRightToo) {
+  // 1 x k by k x n of ones and powers of two: exact by hand.
+  Maker m;
+  const std::int64_t rows = 37, depth = 131, columns = 301;
+  const TensorId a = m.input("A", E::F32, {m.integer(rows), m.integer(depth)}), b = m.input("B", E::F32, {m.integer(depth), m.integer(columns)});
+  const Variable i = m.fresh("i"), j = m.fresh("j"), k = m.fresh("k");
+  const TermId ai[2] = {m.variable(i), m.variable(k)}, bi[2] = {m.variable(k), m.variable(j)};
+  const TermId bodies[2] = {m.read(a, ai), m.read(b, bi)};
+  const TermId extent = m.integer(depth);
+  m.output(m.each("y", {i, j}, {m.integer(rows), m.integer(columns)}, m.reduce(ReduceKind::Dot, E::F32, std::span(&k, 1), std::span(&extent, 1), None, false, None, bodies)));
+  EXPECT_TRUE(uses_the_kernel(m));
+  std::vector<float> av(static_cast<std::size_t>(rows * depth)), bv(static_cast<std::size_t>(depth * columns));
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t d = 0; d < depth; ++d) av[static_cast<std::size_t>(r * depth + d)] = static_cast<float>(r + d);
+  for (std::int64_t d = 0; d < depth; ++d)
+    for (std::int64_t c = 0; c < columns; ++c) bv[static_cast<std::size_t>(d * columns + c)] = static_cast<float>(c - d);
+  for (const Configuration& c : configurations()) {
+    Limits limits;
+    limits.threads = c.threads;
+    const std::vector<std::optional<Tensor>> inputs{floats({rows, depth}, av), floats({depth, columns}, bv)};
+    const auto out = evaluate(m.program(), inputs, limits, nullptr, c.options);
+    ASSERT_TRUE(out.ok()) << to_string(out.error());
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t q = 0; q < columns; ++q) {
+        std::int64_t sum = 0;
+        for (std::int64_t d = 0; d < depth; ++d) sum += (r + d) * (q - d);
+        ASSERT_EQ((*out)[0]->data<float>()[r * columns + q], static_cast<float>(sum)) << c.name << " at " << r << ", " << q;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace ulpian::interp::testing
