@@ -74,7 +74,7 @@ Result<std::shared_ptr<const Specification>> Specification::load(std::span<const
   return std::shared_ptr<const Specification>(std::move(spec));
 }
 
-Status Specification::load(const std::string& name) const {
+Status Specification::load_operator(const std::string& name) const {
   auto it = pending_.find(name);
   if (it == pending_.end()) return success();
   const EmbeddedFile& f = *it->second;
@@ -92,7 +92,7 @@ Status Specification::load(const std::string& name) const {
 Status Specification::load_all() const {
   const std::lock_guard lock(mutex_);
   while (!pending_.empty())
-    if (Status s = load(std::string(pending_.begin()->first)); !s) return s;
+    if (Status s = load_operator(std::string(pending_.begin()->first)); !s) return s;
   return success();
 }
 
@@ -114,7 +114,7 @@ bool Specification::has(std::string_view name) const { return !definitions(name)
 std::span<const OperatorDefinition* const> Specification::definitions(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   const std::string key(name);
-  Status loaded = load(key);
+  Status loaded = load_operator(key);
   ensure(loaded.ok(), loaded.ok() ? std::string() : to_string(loaded.error()));  // shipped files are tested
   auto it = operators_.find(key);
   if (it == operators_.end()) return {};

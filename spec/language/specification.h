@@ -44,7 +44,7 @@ public:
 
 private:
   Status add(const SourceText& text, bool prelude, bool user) const;
-  Status load(const std::string& name) const;
+  Status load_operator(const std::string& name) const;
 
   mutable SymbolTable symbols_;
   mutable std::recursive_mutex mutex_;  // of what follows
