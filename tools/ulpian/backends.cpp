@@ -118,7 +118,7 @@ int serve(const Common& common) {
 void add_backends(CLI::App& app, Common& common, std::function<int()>& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App& c = *app.add_subcommand("backends", "The backends that can be checked");
-  c.add_option("--backends", o->files, "A file that registers backends of your own")->type_name("FILE");
+  c.add_option("--backends", o->files, "A file that registers backends of your own")->type_name("FILE")->allow_extra_args(false);
   c.add_option("--probe", o->probe, "Start this one and show what it says of itself")->type_name("NAME|COMMAND");
   add_common(c, common, false);
   c.footer("Examples:\n  ulpian backends\n  ulpian backends --probe onnxruntime\n");

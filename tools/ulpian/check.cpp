@@ -238,7 +238,7 @@ int check(const Options& o, const Common& common) {
       const std::string file = find_tensor_file(o.outputs, fmt::format("output_{}", k));
       if (file.empty()) return usage(fmt::format("{} holds no output_{}.npy or .pb; the model has {} outputs", o.outputs, k, outputs.size()));
       auto t = read_tensor(file, (**graph).values[static_cast<std::size_t>((**graph).outputs[k])].type, common.memory_mib << 20);
-      if (!t) return report(t.error(), common);
+      if (!t) return report(before_running(t.error()), common);
       outputs[k] = std::move(*t);
     }
     auto m = diff::check_outputs(*spec, *graph, samples[0].second, outputs, options);
@@ -273,15 +273,15 @@ void add_check(CLI::App& app, Common& common, std::function<int()>& chosen) {
   CLI::App& c = *app.add_subcommand("check", "Hold a backend, or outputs made elsewhere, against the specification");
   c.add_option("model", o->model, "An ONNX model")->required()->type_name("MODEL");
   c.add_option("--backend,-b", o->backend, "A registered backend (`ulpian backends`) or a command that speaks the protocol")->type_name("NAME|COMMAND");
-  c.add_option("--backends", o->backend_files, "A file that registers backends of your own")->type_name("FILE");
+  c.add_option("--backends", o->backend_files, "A file that registers backends of your own")->type_name("FILE")->allow_extra_args(false);
   c.add_option("--profile", o->profile, "What an implementation may deviate by")->type_name("P")->capture_default_str();
   c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or .pb; else inputs are drawn")->type_name("DIR");
-  c.add_option("--input", o->named, "One input by name")->type_name("NAME=FILE");
+  c.add_option("--input", o->named, "One input by name")->type_name("NAME=FILE")->allow_extra_args(false);
   c.add_option("--outputs", o->outputs, "Folder with output_<k>.npy or .pb that were made elsewhere from --inputs")->type_name("DIR");
   c.add_option("--seed", o->seed, "Of drawn inputs")->type_name("N")->capture_default_str();
   c.add_option("--samples", o->samples, "Kinds of drawn data to try: bell-shaped, powers of two, sparse, ties and cancellation, wide magnitudes")->type_name("N")->check(CLI::Range(1, 1000))->capture_default_str();
-  c.add_option("--shape", o->shapes, "Extents of an input, or of a symbolic dimension")->type_name("NAME=2x3|SYMBOL=4");
-  c.add_option("--range", o->ranges, "Values of an input")->type_name("NAME=LOW:HIGH");
+  c.add_option("--shape", o->shapes, "Extents of an input, or of a symbolic dimension")->type_name("NAME=2x3|SYMBOL=4")->allow_extra_args(false);
+  c.add_option("--range", o->ranges, "Values of an input")->type_name("NAME=LOW:HIGH")->allow_extra_args(false);
   c.add_option("--backend-time-limit", o->backend_seconds, "Seconds for one run of the backend")->type_name("SECONDS")->check(CLI::Range(0.1, 1e6))->capture_default_str();
   c.add_option("--backend-memory-limit", o->backend_memory_mib, "MiB that the backend may take; 0 is no limit")->type_name("MIB")->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24))->capture_default_str();
   c.add_flag("--all", o->all, "Also list calls on which the standard says nothing");

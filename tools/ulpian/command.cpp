@@ -23,7 +23,7 @@ bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
 
 void add_common(CLI::App& command, Common& common, bool evaluates) {
   command.add_flag("--json", common.json, "Print the result as JSON on standard output");
-  command.add_option("--spec", common.spec_files, "A specification file (.ulp) of your own; may be given several times")->type_name("FILE");
+  command.add_option("--spec", common.spec_files, "A specification file (.ulp) of your own; may be given several times")->type_name("FILE")->allow_extra_args(false);
   if (!evaluates) return;
   command.add_flag("--quiet,-q", common.quiet, "No progress");
   command.add_option("--time-limit", common.seconds, "Seconds until the evaluation is given up (status 3); 0 is no limit")->type_name("SECONDS")->check(CLI::Range(0.0, 1e9));
@@ -49,7 +49,7 @@ Result<std::shared_ptr<const Graph>> load_model(const std::string& file, const s
     return specification->has(op) ? Definedness::UnknownVersion : Definedness::UnknownOperator;
   };
   auto graph = import_onnx(file, options);
-  if (!graph) return std::move(graph).error();
+  if (!graph) return before_running(std::move(graph).error());
   return std::make_shared<const Graph>(std::move(*graph));
 }
 
@@ -60,6 +60,11 @@ interp::Limits limits_of(const Common& common) {
   if (common.seconds > 0)
     limits.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(common.seconds));
   return limits;
+}
+
+Diagnostic before_running(Diagnostic d) {
+  if (d.kind == ErrorKind::Limit) d.kind = ErrorKind::Input;
+  return d;
 }
 
 int exit_status(const Diagnostic& d) {

@@ -51,6 +51,8 @@ interp::Limits limits_of(const Common& common);
 // Prints the message (with --json as an object on standard output) and returns the status that its kind asks for.
 int report(const Diagnostic& diagnostic, const Common& common);
 int exit_status(const Diagnostic& diagnostic);
+// A size that a file declares and that is above the limit is an input error; a limit met while running is not.
+Diagnostic before_running(Diagnostic diagnostic);
 
 // One line on standard error that rewrites itself; silent unless standard error is a terminal.
 class Progress {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "interp/tensors/tensor_file.h"
+#include "tools/ulpian/command.h"
 
 namespace ulpian::tools {
 namespace {
@@ -58,7 +59,7 @@ Result<std::vector<std::optional<Tensor>>> read_inputs(const Graph& graph, const
     if (files[k].empty()) continue;
     const GraphValue& v = graph.values[static_cast<std::size_t>(graph.inputs[k])];
     auto t = read_tensor(files[k], v.type, memory_limit);
-    if (!t) return std::move(t).error();
+    if (!t) return before_running(std::move(t).error());
     out[k] = std::move(*t);
   }
   return out;

@@ -26,6 +26,19 @@ int main(int argc, char** argv) {
   add_check(app, common, chosen);
   add_backends(app, common, chosen);
   add_spec(app, common, chosen);
+  // CLI11 would say only that a subcommand is missing.
+  if (argc > 1 && argv[1][0] != '-') {
+    std::string all;
+    bool known = false;
+    for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) {
+      known = known || c->get_name() == argv[1];
+      all += (all.empty() ? "" : ", ") + c->get_name();
+    }
+    if (!known) {
+      fmt::print(stderr, "error: no subcommand is called {}\n  help: there are {}; ulpian --help tells more\n", std::string_view(argv[1]).substr(0, 80), all);
+      return UsageError;
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

@@ -105,7 +105,7 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& chosen) {
   CLI::App& c = *app.add_subcommand("run", "Evaluate a model: the canonical answer, or the allowed one");
   c.add_option("model", o->model, "An ONNX model")->required()->type_name("MODEL");
   c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or input_<k>.pb, in the order of the model's inputs")->type_name("DIR");
-  c.add_option("--input", o->named, "One input by name; may be given several times")->type_name("NAME=FILE");
+  c.add_option("--input", o->named, "One input by name; may be given several times")->type_name("NAME=FILE")->allow_extra_args(false);
   c.add_option("--out", o->out, "Folder for output_<k>.npy; types that NumPy lacks are unsigned integers, named in outputs.json")->type_name("DIR");
   c.add_option("--answer", o->answer, "canonical: the defined order of operations, bit for bit; allowed: the set every conforming implementation falls in")
       ->check(CLI::IsMember({"canonical", "allowed"}))->capture_default_str();

