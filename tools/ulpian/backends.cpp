@@ -1,4 +1,5 @@
 // ulpian backends: what can be checked; ulpian backend: our own interpreter as one.
+#include <chrono>
 #include <map>
 
 #include <CLI/CLI.hpp>
@@ -82,7 +83,9 @@ public:
       if (it != by_name.end() && it->second->tensor()) tensors[k] = *it->second->tensor();
     }
     diff::Outcome out;
+    const auto start = std::chrono::steady_clock::now();
     auto outputs = session.run(tensors, limits_);
+    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!outputs) {
       if (outputs.error().kind == ErrorKind::Limit) out.what = diff::OutOfMemory{0, 0, to_string(outputs.error())};
       else out.what = refusal(outputs.error());

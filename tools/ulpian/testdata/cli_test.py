@@ -92,7 +92,7 @@ class Case(unittest.TestCase):
         p = self.ulpian(*arguments, **more)
         self.assertEqual(p.returncode, status, f"{arguments}\n{p.out[-3000:]}\n{p.err[-3000:]}")
         if status == 2:
-            self.assertRegex(p.err + p.out, "error|required|not |Run with", "an error is said in words")
+            self.assertRegex(p.err + p.out, "error|required|not |Run with|expected", "an error is said in words")
             self.assertLess(len(p.err), 4000, "and not at length")
         for word in [says] if isinstance(says, str) else says:
             self.assertIn(word, p.err + p.out)
