@@ -27,6 +27,9 @@ std::vector<bool> static_inputs(const language::Specification& specification, co
 }  // namespace
 
 Diagnostic at_node(Diagnostic d, const Graph& graph, const Node& node) {
+  // Evaluators name the operator themselves; here the node says it.
+  const std::string own = node.op + ": ";
+  if (d.message.compare(0, own.size(), own) == 0) d.message.erase(0, own.size());
   d.message = fmt::format("{}: {}", describe(node), d.message);
   d.program_place = place_of(graph, node);
   return d;

@@ -101,13 +101,14 @@ Result<std::vector<Tensor>> Session::run(std::span<const std::optional<Tensor>> 
   std::vector<std::optional<Tensor>> values(g.values.size());
   std::vector<int> left = s.uses;
   std::int64_t alive = 0;  // bytes of values that calls made
+  std::vector<std::int64_t> counted(g.values.size(), 0);
   for (const auto& [id, tensor] : s.constants) values[static_cast<std::size_t>(id)] = tensor;
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (inputs[k]) values[static_cast<std::size_t>(g.inputs[k])] = *inputs[k];
   auto release = [&](ValueId id) {
     const auto v = static_cast<std::size_t>(id);
     if (--left[v] > 0 || s.constants.count(id)) return;
-    if (values[v]) alive -= static_cast<std::int64_t>(values[v]->bytes().size());
+    alive -= counted[v];
     values[v].reset();
   };
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
@@ -139,7 +140,8 @@ Result<std::vector<Tensor>> Session::run(std::span<const std::optional<Tensor>> 
         d.message = fmt::format("output {} is used, but the definition gives none here", k);
         return at_node(std::move(d), g, node);
       }
-      alive += static_cast<std::int64_t>((*outputs)[k]->bytes().size());
+      counted[static_cast<std::size_t>(id)] = static_cast<std::int64_t>((*outputs)[k]->bytes().size());
+      alive += counted[static_cast<std::size_t>(id)];
       values[static_cast<std::size_t>(id)] = std::move(*(*outputs)[k]);
     }
     if (s.options.progress) s.options.progress(n, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
