@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 #include "interp/allowed/equations.h"
-#include "interp/scalar/scalar.h"
+#include "interp/allowed/single_valued.h"
+#include "interp/evaluate/evaluate.h"
 
 namespace ulpian::interp {
 namespace {
@@ -66,38 +67,55 @@ Result<Sets> run(allowed::Equations& equations, const core::Program& p, std::spa
   return out;
 }
 
-// Equal bits with canonical, and nothing else.
-Result<Sets> canonical_only(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined) {
+// The inputs as single values; empty where one is a set.
+std::optional<std::vector<std::optional<Tensor>>> points_of(std::span<const std::optional<AllowedTensor>> inputs) {
   std::vector<std::optional<Tensor>> values(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (!inputs[k]) continue;
-    for (std::int64_t i = 0; i < inputs[k]->size(); ++i)
-      if (!inputs[k]->is_exact(i)) {
-        Diagnostic d;
-        d.kind = ErrorKind::Usage;
-        d.message = program.op + ": the profile \"canonical\" takes single values, not sets";
-        return d;
-      }
-    values[k] = inputs[k]->lower();
+    const AllowedTensor& t = *inputs[k];
+    const auto flags = t.flags();
+    const bool same = t.lower().bytes().data() == t.upper().bytes().data();
+    for (std::size_t i = 0; i < flags.size(); ++i)
+      if (!(same && flags[i] == 0) && !t.is_exact(static_cast<std::int64_t>(i))) return std::nullopt;
+    values[k] = t.lower();
   }
-  auto out = evaluate_scalar(program, values, limits, undefined);
+  return values;
+}
+
+// The canonical answer, and nothing else.
+Result<Sets> canonical_only(const core::Program& program, std::span<const std::optional<Tensor>> values, const Limits& limits, bool undefined_is_free,
+                            std::optional<Diagnostic>* undefined) {
+  std::optional<Diagnostic> found;
+  auto out = evaluate(program, values, limits, &found);
   if (!out) return std::move(out).error();
   Sets sets;
   for (const std::optional<Tensor>& t : *out) {
-    if (t) sets.push_back(AllowedTensor::exactly(*t));
-    else sets.emplace_back();
+    if (!t) sets.emplace_back();
+    else if (found && undefined_is_free) sets.push_back(anything(t->type(), t->extents()));
+    else sets.push_back(AllowedTensor::exactly(*t));
   }
+  if (undefined && found) *undefined = std::move(found);
   return sets;
 }
 
 }  // namespace
 
 Result<Sets> evaluate_allowed(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs, const Profile& profile, const Limits& limits,
-                              std::optional<Diagnostic>* undefined) {
-  if (profile.name == "canonical") return canonical_only(program, inputs, limits, undefined);
+                              std::optional<Diagnostic>* undefined, bool unrounded) {
+  const bool canonical = profile.name == "canonical";
+  if (canonical || allowed::is_single_valued(program, profile, unrounded)) {
+    if (const auto values = points_of(inputs)) return canonical_only(program, *values, limits, !canonical, undefined);
+    if (canonical) {
+      Diagnostic d;
+      d.kind = ErrorKind::Usage;
+      d.message = program.op + ": the profile \"canonical\" takes single values, not sets";
+      return d;
+    }
+  }
   Diagnostic failure;
   try {
     allowed::Equations equations(program, profile, limits);
+    equations.evaluator().rules.casts_outward = unrounded;
     return run(equations, program, inputs, undefined);
   } catch (const allowed::Stop& stop) {
     failure = stop.diagnostic;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "interp/session/allowed_session.h"
 #include "interp/session/session.h"
 #include "interp/tensors/npy.h"
 #include "interp/tensors/tensor_file.h"
@@ -25,6 +26,7 @@ struct Options {
   std::string out;
   std::string answer = "canonical";
   std::string evaluator = "block";
+  std::string profile = "standard";
 };
 
 Status make_folder(const std::string& folder) {
@@ -88,6 +90,103 @@ int run_canonical(const Options& o, const Common& common, const std::shared_ptr<
   return Success;
 }
 
+std::string text_of(ElementType t, Bits b) {
+  if (t == ElementType::Bool) return b ? "true" : "false";
+  if (is_float(t)) return bits_of(t) < 64 ? fmt::format("{}", static_cast<float>(to_double(t, b))) : fmt::format("{}", to_double(t, b));
+  return t == ElementType::U64 ? std::to_string(b) : std::to_string(to_int64(t, b));
+}
+
+// The bits that the flags file has: 1 NaN, 2 either zero, 4 anything, 8 not one interval.
+Tensor flags_of(const interp::AllowedTensor& set) {
+  Tensor out(ElementType::U8, set.extents());
+  auto* bytes = out.writable<std::uint8_t>();
+  for (std::size_t k = 0; k < set.flags().size(); ++k) bytes[k] = set.flags()[k] & 15u;
+  return out;
+}
+
+// What the arrays cannot say: the pieces of sets that are not one interval, hulls, sets of NaN alone. Ends are decimal texts, as the shortest
+// that reads back (infinities and NaN have no JSON number).
+json pieces_of(const interp::AllowedTensor& set) {
+  json j = json::object();
+  json pieces = json::object(), hulled = json::array(), only_nan = json::array();
+  for (const auto& [position, list] : set.pieces()) {
+    json one = json::array();
+    for (const interp::Interval& p : list) one.push_back({text_of(set.type(), p.lower), text_of(set.type(), p.upper)});
+    pieces[std::to_string(position)] = std::move(one);
+  }
+  for (std::size_t k = 0; k < set.flags().size(); ++k) {
+    if (set.flags()[k] & interp::Hulled) hulled.push_back(k);
+    if (set.flags()[k] & interp::Empty) only_nan.push_back(k);
+  }
+  j["pieces"] = std::move(pieces);
+  j["hulls"] = std::move(hulled);
+  j["only_nan"] = std::move(only_nan);
+  return j;
+}
+
+struct Tally {
+  std::int64_t exact = 0, sets = 0, anything = 0;
+};
+Tally tally(const interp::AllowedTensor& set) {
+  Tally t;
+  for (std::int64_t k = 0; k < set.size(); ++k) {
+    if (set.flags()[static_cast<std::size_t>(k)] & interp::Anything) ++t.anything;
+    else if (set.is_exact(k)) ++t.exact;
+    else ++t.sets;
+  }
+  return t;
+}
+
+Status write_sets(const Options& o, const Graph& graph, const std::vector<interp::AllowedTensor>& outputs) {
+  if (Status s = make_folder(o.out); !s) return s;
+  json all{{"profile", o.profile}, {"outputs", json::object()}};
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const interp::AllowedTensor& set = outputs[k];
+    const std::string stem = fmt::format("output_{}", k);
+    const auto file = [&](const char* end) { return (fs::path(o.out) / (stem + end)).string(); };
+    if (Status s = write_npy(file(".lower.npy"), set.lower()); !s) return s;
+    if (Status s = write_npy(file(".upper.npy"), set.upper()); !s) return s;
+    if (Status s = write_npy(file(".flags.npy"), flags_of(set)); !s) return s;
+    json one = set.type() == ElementType::String ? json::object() : pieces_of(set);
+    one["name"] = graph.values[static_cast<std::size_t>(graph.outputs[k])].name;
+    one["type"] = name_of(set.type());
+    one["extents"] = set.extents();
+    all["outputs"][stem] = std::move(one);
+  }
+  return write_file((fs::path(o.out) / "allowed.json").string(), all.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+int run_allowed(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec, const std::shared_ptr<const Graph>& graph,
+                const std::vector<std::optional<Tensor>>& inputs) {
+  // Types, extents and missing inputs are the session's to check.
+  if (Status s = interp::Session(spec, graph).check_inputs(inputs); !s) return report(s.error(), common);
+  std::vector<std::optional<interp::AllowedTensor>> sets(inputs.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k]) sets[k] = interp::AllowedTensor::exactly(*inputs[k]);
+  Progress progress(common, "operator", graph->nodes.size());
+  interp::AllowedSession session(spec, graph, *interp::profile_named(o.profile));
+  session.progress = [&](std::size_t node) { progress.at(node + 1, graph->nodes[node].op); };
+  auto outputs = session.run(sets, limits_of(common));
+  progress.done();
+  if (!outputs) return report(outputs.error(), common);
+  if (!o.out.empty())
+    if (Status s = write_sets(o, *graph, *outputs); !s) return report(s.error(), common);
+  json j{{"status", "ran"}, {"answer", "allowed"}, {"profile", o.profile}, {"outputs", json::array()}};
+  for (std::size_t k = 0; k < outputs->size(); ++k) {
+    const interp::AllowedTensor& set = (*outputs)[k];
+    const std::string& name = graph->values[static_cast<std::size_t>(graph->outputs[k])].name;
+    const Tally t = tally(set);
+    if (common.json) {
+      j["outputs"].push_back({{"name", name}, {"type", name_of(set.type())}, {"extents", set.extents()}, {"exact", t.exact}, {"sets", t.sets}, {"anything", t.anything}});
+      continue;
+    }
+    fmt::print("{}: {}{}: {} exact, {} sets, {} admit anything\n", name, name_of(set.type()), to_string(set.extents()), t.exact, t.sets, t.anything);
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(set.size(), 4) && set.type() != ElementType::String; ++i) fmt::print("  {}\n", set.describe(i));
+  }
+  if (common.json) fmt::print("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
+  return Success;
+}
+
 int run(const Options& o, const Common& common) {
   auto spec = load_specification(common);
   if (!spec) return report(spec.error(), common);
@@ -95,7 +194,7 @@ int run(const Options& o, const Common& common) {
   if (!graph) return report(graph.error(), common);
   auto inputs = read_inputs(**graph, o.inputs, o.named, common.memory_mib << 20);
   if (!inputs) return report(inputs.error(), common);
-  return run_canonical(o, common, *spec, *graph, *inputs);
+  return o.answer == "allowed" ? run_allowed(o, common, *spec, *graph, *inputs) : run_canonical(o, common, *spec, *graph, *inputs);
 }
 
 }  // namespace
@@ -106,12 +205,13 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& chosen) {
   c.add_option("model", o->model, "An ONNX model")->required()->type_name("MODEL");
   c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or input_<k>.pb, in the order of the model's inputs")->type_name("DIR");
   c.add_option("--input", o->named, "One input by name; may be given several times")->type_name("NAME=FILE")->allow_extra_args(false);
-  c.add_option("--out", o->out, "Folder for output_<k>.npy; types that NumPy lacks are unsigned integers, named in outputs.json")->type_name("DIR");
+  c.add_option("--out", o->out, "Folder for output_<k>.npy; types that NumPy lacks are unsigned integers, named in outputs.json. Allowed: output_<k>.lower.npy, .upper.npy, .flags.npy, allowed.json")->type_name("DIR");
   c.add_option("--answer", o->answer, "canonical: the defined order of operations, bit for bit; allowed: the set every conforming implementation falls in")
       ->check(CLI::IsMember({"canonical", "allowed"}))->capture_default_str();
   c.add_option("--evaluator", o->evaluator, "block: fast; scalar: the definition itself, slow (the bits are the same)")->check(CLI::IsMember({"block", "scalar"}))->capture_default_str();
+  c.add_option("--profile", o->profile, "With --answer allowed: what an implementation may do")->check(CLI::IsMember(interp::profile_names()))->capture_default_str();
   add_common(c, common, true);
-  c.footer("Examples:\n  ulpian run model.onnx --inputs data --out answers\n  ulpian run model.onnx --input x=x.npy --json\n");
+  c.footer("Examples:\n  ulpian run model.onnx --inputs data --out answers\n  ulpian run model.onnx --input x=x.npy --json\n  ulpian run model.onnx --inputs data --answer allowed --out sets\n");
   c.callback([o, &common, &chosen] { chosen = [o, &common] { return run(*o, common); }; });
 }
 

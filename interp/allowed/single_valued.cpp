@@ -1,0 +1,82 @@
+#include "interp/allowed/single_valued.h"
+
+#include <vector>
+
+namespace ulpian::interp::allowed {
+namespace {
+
+using core::None;
+using core::ReduceKind;
+using core::TensorKind;
+using core::TermId;
+using core::TermKind;
+
+bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unrounded) {
+  const core::Term& t = p.term(id);
+  if (t.type == ElementType::R) return true;
+  if (t.flags & (core::OptionalTerm | core::OptionalFilter) && (t.kind == TermKind::ReadElse || t.kind == TermKind::Reduce)) return true;
+  switch (t.kind) {
+    case TermKind::Primitive: {
+      const ElementType type = p.term(p.arguments_of(id)[0]).type;
+      return is_float(type) && profile.ulp(static_cast<Primitive>(t.operation), type) > 0.5;
+    }
+    case TermKind::Cast: {
+      const ElementType from = p.term(p.arguments_of(id)[0]).type;
+      if (is_float(from) && is_integer(t.type)) return static_cast<CastMode>(t.operation) == CastMode::Plain;
+      return unrounded && is_float(from) && is_float(t.type) && format_of(t.type).precision() < format_of(from).precision();
+    }
+    case TermKind::Reduce: {
+      const auto kind = static_cast<ReduceKind>(t.operation);
+      return is_float(t.type) && (kind == ReduceKind::Sum || kind == ReduceKind::Dot || kind == ReduceKind::Product);
+    }
+    case TermKind::Choice:
+    case TermKind::Unspecified:
+    case TermKind::Random: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool is_single_valued(const core::Program& p, const Profile& profile, bool unrounded) {
+  std::vector<bool> seen(p.terms.size()), wanted(p.tensors.size());
+  std::vector<TermId> terms;
+  std::vector<core::TensorId> tensors;
+  const auto need = [&](core::TensorId t) {
+    if (t == None || wanted[t]) return;
+    wanted[t] = true;
+    tensors.push_back(t);
+  };
+  for (core::TensorId t : p.outputs) need(t);
+  while (!terms.empty() || !tensors.empty()) {
+    if (terms.empty()) {
+      const core::TensorNode& n = p.tensor(tensors.back());
+      tensors.pop_back();
+      terms.insert(terms.end(), n.extents.begin(), n.extents.end());
+      terms.insert(terms.end(), n.domain.begin(), n.domain.end());
+      if (n.body != None) terms.push_back(n.body);
+      if (n.kind == TensorKind::Scatter) {
+        if (n.scatter.mode == core::ScatterMode::Any || (n.scatter.mode == core::ScatterMode::Add && is_float(n.type))) return false;
+        need(n.scatter.base);
+        terms.insert(terms.end(), n.scatter.index.begin(), n.scatter.index.end());
+        if (n.scatter.filter != None) terms.push_back(n.scatter.filter);
+      }
+      if (n.kind == TensorKind::Recurrence)
+        for (core::TensorId m : p.recurrences[n.group].members) need(m);
+      continue;
+    }
+    const TermId id = terms.back();
+    terms.pop_back();
+    if (seen[id]) continue;
+    seen[id] = true;
+    if (is_free(p, id, profile, unrounded)) return false;
+    const core::Term& t = p.term(id);
+    if (t.kind == TermKind::Read || t.kind == TermKind::ReadElse) need(static_cast<core::TensorId>(t.data));
+    if (t.kind == TermKind::Size) need(p.sizes[t.data].defined_by);
+    const auto a = p.arguments_of(id);
+    terms.insert(terms.end(), a.begin(), a.end());
+  }
+  return true;
+}
+
+}  // namespace ulpian::interp::allowed
