@@ -20,6 +20,7 @@ struct Totals {
 std::string outside(const core::Program& program, const std::vector<std::optional<Tensor>>& inputs, const Profile& profile, Totals& totals) {
   Limits limits;
   limits.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  limits.memory_bytes = 64 << 20;
   std::optional<Diagnostic> undefined;
   const auto canonical = evaluate_scalar(program, inputs, limits, &undefined);
   std::vector<std::optional<AllowedTensor>> sets(inputs.size());
