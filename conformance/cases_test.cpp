@@ -30,6 +30,13 @@ const std::map<std::string, std::string> NotYet = {
     {"roialign_half_pixel", "onnx.RoiAlign is not defined"},
 };
 
+// Alternatives that a case allows and the profile "standard" does not, and why: a case says what some reading of the text bears, a definition
+// settles one where it says enough.
+const std::map<std::string, std::string> Sharper = {
+    {"reduce_minmax_nan_position", "NaN propagates; ignoring it in all elements alike is a deviation of its own"},
+    {"resize_nearest_keeps_batch", "an axis of scale 1 is not resized"},
+};
+
 struct Case {
   std::string name;
   std::string tolerance;  // exact, abs, ulp, allowed_set, any, refuse
@@ -177,13 +184,15 @@ TEST_P(Cases, HaveExpectedValuesThatAreAllowed) {
     }
     auto m = diff::check_outputs(specification(), g, c.inputs, given, options);
     ASSERT_TRUE(m.ok()) << to_string(m.error());
-    EXPECT_NE(diff::exit_status(m->whole.verdict), 1) << "alternative " << a << ": " << m->whole.reason;
+    const bool sharper = a > 0 && Sharper.count(c.name);
+    EXPECT_EQ(diff::exit_status(m->whole.verdict) == 1, sharper) << "alternative " << a << ": " << m->whole.reason;
   }
 }
 
 TEST(CasesThatDoNotRunYet, AreAmongTheCases) {
   const auto all = names();
   EXPECT_GE(all.size(), 51u);
+  for (const auto& [name, reason] : Sharper) EXPECT_TRUE(std::binary_search(all.begin(), all.end(), name)) << name;
   for (const auto& [name, reason] : NotYet) EXPECT_TRUE(std::binary_search(all.begin(), all.end(), name)) << name;
 }
 
