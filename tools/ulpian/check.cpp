@@ -1,12 +1,6 @@
 // ulpian check: a model on a backend, or outputs made elsewhere, against the specification.
-#include <filesystem>
-#include <map>
-
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "diff/check/check_model.h"
 #include "diff/check/draw.h"
@@ -20,9 +14,6 @@
 
 namespace ulpian::tools {
 namespace {
-
-using nlohmann::json;
-namespace fs = std::filesystem;
 
 struct Options {
   std::string model;
@@ -101,11 +92,11 @@ int check(const Options& o, const Common& common) {
     }
   }
 
-  json all = json::array();
+  std::vector<std::pair<diff::ModelCheck, std::string>> checks;
   int status = Success;
   auto take = [&](const diff::ModelCheck& m, const std::string& title) {
     progress.done();
-    if (common.json) all.push_back(to_json(m, title));
+    if (common.json) checks.emplace_back(m, title);
     else print_check(m, title, o.all);
     const int s = diff::exit_status(m.overall());
     status = status == Nonconforming || s == Nonconforming ? Nonconforming : std::max(status, s);
@@ -143,7 +134,7 @@ int check(const Options& o, const Common& common) {
       take(*m, title);
     }
   }
-  if (common.json) fmt::print("{}\n", json{{"model", o.model}, {"checks", all}, {"exit_status", status}}.dump(2, ' ', false, json::error_handler_t::replace));
+  if (common.json) fmt::print("{}\n", json_report(o.model, checks, status));
   return status;
 }
 

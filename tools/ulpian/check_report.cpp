@@ -136,8 +136,6 @@ std::string headline(const diff::ModelCheck& m) {
   return text + std::string(diff::exit_status(m.whole.verdict) == 3 ? "is " : "") + std::string(name_of(m.whole.verdict));
 }
 
-}  // namespace
-
 json to_json(const diff::ModelCheck& m, const std::string& sample) {
   json j{{"backend", m.backend}, {"backend_version", m.backend_version}, {"profile", m.profile}, {"inputs", sample}, {"verdict", name_of(m.overall())},
          {"model", to_json(m.whole)}, {"transfers", m.transfers}, {"note", m.note}, {"restarts", m.restarts}, {"operators", json::array()}, {"regions", json::array()}};
@@ -158,6 +156,14 @@ json to_json(const diff::ModelCheck& m, const std::string& sample) {
     j["regions"].push_back(std::move(o));
   }
   return j;
+}
+
+}  // namespace
+
+std::string json_report(const std::string& model, const std::vector<std::pair<diff::ModelCheck, std::string>>& checks, int exit_status) {
+  json all = json::array();
+  for (const auto& [check, sample] : checks) all.push_back(to_json(check, sample));
+  return json{{"model", model}, {"checks", all}, {"exit_status", exit_status}}.dump(2, ' ', false, json::error_handler_t::replace);
 }
 
 void print_check(const diff::ModelCheck& m, const std::string& sample, bool all) {
