@@ -168,18 +168,23 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) { return Source(a * 0x9e37
 // Symbols that nobody gives and that no given shape decides.
 constexpr std::int64_t DefaultFirst = 1, DefaultOther = 32;
 
+std::string declared(const std::vector<Dimension>& extents) {
+  std::string out = "[";
+  for (const Dimension& d : extents) out += (out.size() > 1 ? ", " : "") + (d.extent ? std::to_string(*d.extent) : d.symbol.empty() ? "?" : d.symbol);
+  return out + "]";
+}
+
 // Explicit shapes give their symbols to the other inputs.
 Status symbols_of_shapes(const Graph& graph, const DrawOptions& options, std::map<std::string, std::int64_t>& symbols) {
   for (ValueId id : graph.inputs) {
     const GraphValue& v = graph.values[static_cast<std::size_t>(id)];
     const auto given = options.shapes.find(v.name);
     if (given == options.shapes.end() || !v.extents) continue;
-    if (v.extents->size() != given->second.size())
-      return usage(fmt::format("--shape {}: {} extents are given; the model declares {}", v.name, given->second.size(), v.extents->size()));
+    const auto wrong = [&] { return usage(fmt::format("--shape {}: {} is given; the model declares {}", v.name, to_string(given->second), declared(*v.extents))); };
+    if (v.extents->size() != given->second.size()) return wrong();
     for (std::size_t d = 0; d < v.extents->size(); ++d) {
       const Dimension& dim = (*v.extents)[d];
-      if (dim.extent && *dim.extent != given->second[d])
-        return usage(fmt::format("--shape {}: axis {} is {} in the model, not {}", v.name, d, *dim.extent, given->second[d]));
+      if (dim.extent && *dim.extent != given->second[d]) return wrong();
       if (dim.extent || dim.symbol.empty()) continue;
       const auto [it, added] = symbols.try_emplace(dim.symbol, given->second[d]);
       if (!added && it->second != given->second[d]) return usage(fmt::format("the dimension {} would be {} and {}", dim.symbol, it->second, given->second[d]));

@@ -159,7 +159,7 @@ TEST(Draw, WhatTheCommandLineSaysIsChecked) {
   ASSERT_TRUE(parse_shape("x=4x4", *g, o).ok());
   const auto t = draw_inputs(*g, o);  // the second axis is 3
   ASSERT_FALSE(t.ok());
-  EXPECT_NE(t.error().message.find("axis 1 is 3"), std::string::npos) << t.error().message;
+  EXPECT_NE(t.error().message.find("[4, 4] is given; the model declares [N, 3]"), std::string::npos) << t.error().message;
 }
 
 TEST(Draw, HugeExtentsAreRefusedBeforeMemoryIsTaken) {

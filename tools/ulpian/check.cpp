@@ -36,7 +36,7 @@ Result<std::shared_ptr<const Graph>> load_any(const std::string& file, const Com
   OnnxImportOptions options;
   options.memory_limit = common.memory_mib << 20;
   auto graph = import_onnx(file, options);
-  if (!graph) return std::move(graph).error();
+  if (!graph) return before_running(std::move(graph).error());
   return std::make_shared<const Graph>(std::move(*graph));
 }
 
