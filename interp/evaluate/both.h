@@ -40,11 +40,19 @@ inline std::vector<Configuration> configurations() {
   plain.options.fast_dot = false;
   plain.options.rows = false;
   plain.threads = 2;
+  plain.options.work_per_thread = 1;
   all.push_back(plain);
+  Configuration threads;
+  threads.name = "3 threads, 8 lanes";
+  threads.options.lanes = 8;
+  threads.options.work_per_thread = 1;
+  threads.threads = 3;
+  all.push_back(threads);
   Configuration rows;
   rows.name = "no dot kernel, 2 threads";
   rows.options.fast_dot = false;
   rows.threads = 2;
+  rows.options.work_per_thread = 1;
   all.push_back(rows);
   return all;
 }

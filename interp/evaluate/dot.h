@@ -29,6 +29,7 @@ struct DotPlan {
   std::int64_t batch = 1, rows = 1, lanes = 1, positions = 1;
   std::vector<DotAxis> batch_axes, row_axes, lane_axes;
   DotFactor row, lane;
+  bool masked = false;   // root 1 of the lane factor says which terms count
 };
 
 }  // namespace ulpian::interp::block

@@ -19,6 +19,12 @@ template <> struct Wide<float> {
   ULPIAN_STEP void store(float* p, Vector v) { _mm256_storeu_ps(p, v); }
   ULPIAN_STEP Vector broadcast(float x) { return _mm256_set1_ps(x); }
   ULPIAN_STEP Vector fused(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
+  using Mask = __m256;
+  ULPIAN_STEP Mask mask(const std::uint8_t* p) {
+    const __m256i m = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(m, _mm256_setzero_si256()));
+  }
+  ULPIAN_STEP Vector fused_where(Mask m, Vector a, Vector b, Vector c) { return _mm256_blendv_ps(c, _mm256_fmadd_ps(a, b, c), m); }
 };
 template <> struct Wide<double> {
   using Vector = __m256d;
@@ -28,6 +34,13 @@ template <> struct Wide<double> {
   ULPIAN_STEP void store(double* p, Vector v) { _mm256_storeu_pd(p, v); }
   ULPIAN_STEP Vector broadcast(double x) { return _mm256_set1_pd(x); }
   ULPIAN_STEP Vector fused(Vector a, Vector b, Vector c) { return _mm256_fmadd_pd(a, b, c); }
+  using Mask = __m256d;
+  ULPIAN_STEP Mask mask(const std::uint8_t* p) {
+    const std::uint32_t four = static_cast<std::uint32_t>(p[0]) | static_cast<std::uint32_t>(p[1]) << 8 | static_cast<std::uint32_t>(p[2]) << 16 | static_cast<std::uint32_t>(p[3]) << 24;
+    const __m256i m = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(static_cast<int>(four)));
+    return _mm256_castsi256_pd(_mm256_cmpgt_epi64(m, _mm256_setzero_si256()));
+  }
+  ULPIAN_STEP Vector fused_where(Mask m, Vector a, Vector b, Vector c) { return _mm256_blendv_pd(c, _mm256_fmadd_pd(a, b, c), m); }
 };
 template <> struct Wide<std::uint32_t> {
   using Vector = __m256i;

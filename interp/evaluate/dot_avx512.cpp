@@ -19,6 +19,12 @@ template <> struct Wide<float> {
   ULPIAN_STEP void store(float* p, Vector v) { _mm512_storeu_ps(p, v); }
   ULPIAN_STEP Vector broadcast(float x) { return _mm512_set1_ps(x); }
   ULPIAN_STEP Vector fused(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
+  using Mask = __mmask16;
+  ULPIAN_STEP Mask mask(const std::uint8_t* p) {
+    const __m128i m = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm_test_epi8_mask(m, m);
+  }
+  ULPIAN_STEP Vector fused_where(Mask m, Vector a, Vector b, Vector c) { return _mm512_mask3_fmadd_ps(a, b, c, m); }
 };
 template <> struct Wide<double> {
   using Vector = __m512d;
@@ -28,6 +34,12 @@ template <> struct Wide<double> {
   ULPIAN_STEP void store(double* p, Vector v) { _mm512_storeu_pd(p, v); }
   ULPIAN_STEP Vector broadcast(double x) { return _mm512_set1_pd(x); }
   ULPIAN_STEP Vector fused(Vector a, Vector b, Vector c) { return _mm512_fmadd_pd(a, b, c); }
+  using Mask = __mmask8;
+  ULPIAN_STEP Mask mask(const std::uint8_t* p) {
+    const __m128i m = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    return static_cast<Mask>(_mm_test_epi8_mask(m, m));
+  }
+  ULPIAN_STEP Vector fused_where(Mask m, Vector a, Vector b, Vector c) { return _mm512_mask3_fmadd_pd(a, b, c, m); }
 };
 template <> struct Wide<std::uint32_t> {
   using Vector = __m512i;

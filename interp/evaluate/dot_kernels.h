@@ -11,10 +11,14 @@ namespace ulpian::interp::block {
 // `panels` neighbours in b, panel_step elements apart, each `lanes` wide.
 using DotTile = void (*)(int rows, int panels, std::int64_t k, const void* a, const void* b, std::int64_t panel_step, void* c, std::int64_t c_step, bool first);
 
+// The same for one panel; the term at (k, j) only counts where mask[k * lanes + j] is not 0.
+using MaskedDotTile = void (*)(int rows, std::int64_t k, const void* a, const void* b, const std::uint8_t* mask, void* c, std::int64_t c_step, bool first);
+
 struct DotKernels {
   int rows = 0;    // of a full panel of a
   int lanes = 0;   // of a panel of b
   DotTile tile = nullptr;
+  MaskedDotTile masked = nullptr;
   // How many panels of b to give at once where a's panel has so many rows: enough independent chains to hide latency.
   int (*panels)(int rows) = nullptr;
 };

@@ -33,6 +33,42 @@ ULPIAN_TARGET void tile_of(std::int64_t k, const T* a, const T* b, std::int64_t 
     for (int v = 0; v < V; ++v) W::store(c + r * c_step + v * W::Count, sum[r][v]);
 }
 
+template <class T, int R>
+ULPIAN_TARGET void masked_tile_of(std::int64_t k, const T* a, const T* b, const std::uint8_t* mask, T* c, std::int64_t c_step, bool first) {
+  using W = Wide<T>;
+  typename W::Vector sum[R][2];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+    for (int v = 0; v < 2; ++v) sum[r][v] = first ? W::zero() : W::load(c + r * c_step + v * W::Count);
+  for (std::int64_t p = 0; p < k; ++p) {
+    const typename W::Vector x0 = W::load(b), x1 = W::load(b + W::Count);
+    const typename W::Mask m0 = W::mask(mask), m1 = W::mask(mask + W::Count);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const typename W::Vector y = W::broadcast(a[r]);
+      sum[r][0] = W::fused_where(m0, y, x0, sum[r][0]);
+      sum[r][1] = W::fused_where(m1, y, x1, sum[r][1]);
+    }
+    a += R;
+    b += 2 * W::Count;
+    mask += 2 * W::Count;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+    for (int v = 0; v < 2; ++v) W::store(c + r * c_step + v * W::Count, sum[r][v]);
+}
+
+template <class T, int R>
+void masked_tile_from(int rows, std::int64_t k, const T* a, const T* b, const std::uint8_t* mask, T* c, std::int64_t c_step, bool first) {
+  if (rows == R) return masked_tile_of<T, R>(k, a, b, mask, c, c_step, first);
+  if constexpr (R > 1) masked_tile_from<T, R - 1>(rows, k, a, b, mask, c, c_step, first);
+}
+
+template <class T>
+void masked_tile(int rows, std::int64_t k, const void* a, const void* b, const std::uint8_t* mask, void* c, std::int64_t c_step, bool first) {
+  masked_tile_from<T, Wide<T>::Rows>(rows, k, static_cast<const T*>(a), static_cast<const T*>(b), mask, static_cast<T*>(c), c_step, first);
+}
+
 template <class T, int N>
 void tile(int rows, int panels, std::int64_t k, const void* pa, const void* pb, std::int64_t panel_step, void* pc, std::int64_t c_step, bool first) {
   const T* a = static_cast<const T*>(pa);
@@ -80,13 +116,18 @@ template <class T> int panels_for(int rows) {
   return rows == 3 || (rows == 4 && Wide<T>::Rows > 6) ? 2 : 1;
 }
 
-template <class T> DotKernels kernels_of() { return {Wide<T>::Rows, 2 * Wide<T>::Count, tile<T, 1>, panels_for<T>}; }
+template <class T> DotKernels kernels_of() { return {Wide<T>::Rows, 2 * Wide<T>::Count, tile<T, 1>, nullptr, panels_for<T>}; }
+template <class T> DotKernels kernels_with_masks() {
+  DotKernels k = kernels_of<T>();
+  k.masked = masked_tile<T>;
+  return k;
+}
 
 }  // namespace
 
 DotKernels ULPIAN_DOT_KERNELS(ElementType type) {
-  if (type == ElementType::F32) return kernels_of<float>();
-  if (type == ElementType::F64) return kernels_of<double>();
+  if (type == ElementType::F32) return kernels_with_masks<float>();
+  if (type == ElementType::F64) return kernels_with_masks<double>();
   if (type == ElementType::I32 || type == ElementType::U32) return kernels_of<std::uint32_t>();
   if (type == ElementType::I64 || type == ElementType::U64) return kernels_of<std::uint64_t>();
   return {};

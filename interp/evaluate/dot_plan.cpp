@@ -1,6 +1,7 @@
 // Which reductions the contraction kernel takes, and its plan.
 #include <algorithm>
 
+#include "interp/canonical/canonical.h"
 #include "interp/evaluate/dot.h"
 #include "interp/evaluate/dot_kernels.h"
 #include "interp/evaluate/planner.h"
@@ -11,6 +12,7 @@ namespace {
 struct Parts {
   NodeId a = None, b = None;
   std::vector<VariableId> only_a, only_b, both;
+  NodeId filter = None;
   double a_volume = 1, b_volume = 1;
 };
 
@@ -19,6 +21,8 @@ Parts part(const Nodes& nodes, NodeId reduce, const std::vector<VariableId>& axe
   const auto args = nodes.arguments(reduce);
   p.a = args[args.size() - 2];
   p.b = args[args.size() - 1];
+  const std::size_t binders = nodes.binders(reduce).size();
+  if ((nodes[reduce].flags & core::HasFilter) != 0) p.filter = args[binders];
   for (VariableId v : axes) {
     if (nodes.variable_data(v).extent == 1) continue;
     const bool in_a = nodes.free(p.a).has(v), in_b = nodes.free(p.b).has(v);
@@ -36,18 +40,36 @@ Parts part(const Nodes& nodes, NodeId reduce, const std::vector<VariableId>& axe
   return p;
 }
 
+// The factor whose lanes the filter, and what may lie outside, goes with: 1 for a, 2 for b, 0 if for neither.
+int filtered_side(const Nodes& nodes, const Parts& p) {
+  const auto touches = [&](const std::vector<VariableId>& own) {
+    for (VariableId v : own)
+      if (nodes.free(p.filter).has(v)) return true;
+    return false;
+  };
+  const bool a_outside = (nodes[p.a].flags & MayPoison) != 0, b_outside = (nodes[p.b].flags & MayPoison) != 0;
+  if (!touches(p.only_b) && !b_outside && !p.only_a.empty()) return 1;
+  if (!touches(p.only_a) && !a_outside && !p.only_b.empty()) return 2;
+  return 0;
+}
+
 }  // namespace
 
 bool Planner::prefers_dot(NodeId reduce, const Scope& axes) {
   const Node& n = nodes_[reduce];
   if (!options_.fast_dot || static_cast<core::ReduceKind>(n.operation) != core::ReduceKind::Dot) return false;
-  if ((n.flags & (Compact | MayPoison)) != 0 || (n.flags & (core::HasFilter | core::HasInitial)) != 0) return false;
-  if (dot_kernels(n.type, options_.instructions).tile == nullptr) return false;
+  if ((n.flags & Compact) != 0 || (n.flags & core::HasInitial) != 0) return false;
+  const DotKernels table = dot_kernels(n.type, options_.instructions);
+  if (table.tile == nullptr) return false;
+  const bool filter = (n.flags & core::HasFilter) != 0;
+  if (!filter && (n.flags & MayPoison) != 0) return false;
+  if (filter && table.masked == nullptr) return false;
   double k = 1;
   for (VariableId v : nodes_.binders(reduce)) k *= static_cast<double>(nodes_.variable_data(v).extent);
   const Parts p = part(nodes_, reduce, axes);
   for (VariableId v : axes)
     if (nodes_.variable_data(v).extent == 0) return false;
+  if (filter) return k <= DotBlock && filtered_side(nodes_, p) != 0 && std::min(p.a_volume, p.b_volume) >= 1;
   const double most = std::max(p.a_volume, p.b_volume), least = std::min(p.a_volume, p.b_volume);
   if (k < 1 || most < 8) return false;
   // Nothing is packed for one use, where a plain loop over the positions reads as well: a depthwise convolution.
@@ -59,6 +81,50 @@ bool Planner::prefers_dot(NodeId reduce, const Scope& axes) {
   return true;
 }
 
+// An axis whose index is cut into digits (m div 8, m mod 8) becomes one axis per digit: the groups of a convolution are then a batch.
+void Planner::split_axes(NodeId& reduce, Scope& axes) {
+  for (int round = 0; round < 4; ++round) {
+    VariableId variable = None;
+    std::int64_t low = 0;
+    std::vector<NodeId> stack{reduce}, seen;
+    while (!stack.empty() && variable == None && seen.size() < 300) {
+      const NodeId id = stack.back();
+      stack.pop_back();
+      if (std::ranges::find(seen, id) != seen.end()) continue;
+      seen.push_back(id);
+      const Node& n = nodes_[id];
+      const auto args = nodes_.arguments(id);
+      stack.insert(stack.end(), args.begin(), args.end());
+      const auto p = static_cast<Primitive>(n.operation);
+      if (n.kind != NodeKind::Primitive || n.type != ElementType::Z || (p != Primitive::FloorDivide && p != Primitive::Modulo)) continue;
+      const auto c = nodes_.integer_of(args[1]);
+      if (!c || *c <= 1 || nodes_[args[0]].kind != NodeKind::Variable) continue;
+      const auto v = static_cast<VariableId>(nodes_[args[0]].data);
+      if (std::ranges::find(axes, v) == axes.end() || nodes_.variable_data(v).extent % *c != 0) continue;
+      variable = v;
+      low = *c;
+    }
+    if (variable == None || nodes_.full()) return;
+    const VariableId quotient = nodes_.fresh(ElementType::Z, nodes_.variable_data(variable).extent / low), rest = nodes_.fresh(ElementType::Z, low);
+    std::vector<NodeId> replacement(MaxVariables, None);
+    const auto part = [&](VariableId v, std::int64_t coefficient) {
+      LinearForm f = nodes_.form_of(nodes_.variable(v));
+      f.constant *= coefficient;
+      for (auto& x : f.parts) x.coefficient *= coefficient;
+      return f;
+    };
+    LinearForm whole = part(quotient, low), ones = part(rest, 1);
+    whole.constant += ones.constant;
+    whole.parts.insert(whole.parts.end(), ones.parts.begin(), ones.parts.end());
+    replacement[variable] = nodes_.linear(std::move(whole));
+    reduce = nodes_.substitute(reduce, replacement);
+    const auto at = std::ranges::find(axes, variable);
+    *at = rest;
+    axes.insert(at, quotient);
+    if (nodes_[reduce].kind != NodeKind::Reduce) return;
+  }
+}
+
 bool Planner::dot(BufferId out, NodeId reduce, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset) {
   const Node n = nodes_[reduce];
   Parts p = part(nodes_, reduce, axes);
@@ -68,7 +134,8 @@ bool Planner::dot(BufferId out, NodeId reduce, const Scope& axes, const std::vec
     if (nodes_.variable_data(v).extent != 1 && std::ranges::find(p.both, v) == p.both.end()) last = v;
   const bool a_is_last = std::ranges::find(p.only_a, last) != p.only_a.end();
   const double inner = a_is_last ? p.a_volume : p.b_volume, other = a_is_last ? p.b_volume : p.a_volume;
-  const bool lanes_of_a = a_is_last == (inner >= 16 || inner >= other);
+  bool lanes_of_a = a_is_last == (inner >= 16 || inner >= other);
+  if (p.filter != None) lanes_of_a = filtered_side(nodes_, p) == 1;
   auto plan = std::make_shared<DotPlan>();
   plan->type = n.type;
   const std::vector<VariableId> binders(nodes_.binders(reduce).begin(), nodes_.binders(reduce).end());
@@ -94,9 +161,10 @@ bool Planner::dot(BufferId out, NodeId reduce, const Scope& axes, const std::vec
   step.out = out;
   step.place = n.place;
   step.offset = offset;
-  const auto factor = [&](DotFactor& f, NodeId node, const std::vector<DotAxis>& own) {
-    f.invariant = !varies(node);
-    for (const DotAxis& a : plan->batch_axes) f.in_batch = f.in_batch || nodes_.free(node).has(a.variable);
+  const auto factor = [&](DotFactor& f, NodeId node, const std::vector<DotAxis>& own, NodeId filter) {
+    f.invariant = !varies(node) && (filter == None || !varies(filter));
+    for (const DotAxis& a : plan->batch_axes)
+      f.in_batch = f.in_batch || nodes_.free(node).has(a.variable) || (filter != None && nodes_.free(filter).has(a.variable));
     Scope scope, own_scope;
     for (const DotAxis& a : own) own_scope.push_back(a.variable);
     // The innermost step of the factor's reads says in which order they are best made.
@@ -109,6 +177,7 @@ bool Planner::dot(BufferId out, NodeId reduce, const Scope& axes, const std::vec
     const NodeId root = rewrite(node, around);
     TapeRequest request;
     request.roots = {root};
+    if (filter != None) request.roots.push_back(rewrite(filter, around));
     request.axes = lane_axes(scope);
     request.no_collapse_at = first;
     request.context = around_.context;
@@ -119,7 +188,15 @@ bool Planner::dot(BufferId out, NodeId reduce, const Scope& axes, const std::vec
       if (std::ranges::find(step.reads, r.buffer) == step.reads.end()) step.reads.push_back(r.buffer);
     return f.tape.roots[0].poison == NoRegister;
   };
-  if (!factor(plan->row, lanes_of_a ? p.b : p.a, plan->row_axes) || !factor(plan->lane, lanes_of_a ? p.a : p.b, plan->lane_axes)) return false;
+  if (!factor(plan->row, lanes_of_a ? p.b : p.a, plan->row_axes, None)) return false;
+  const bool clean = factor(plan->lane, lanes_of_a ? p.a : p.b, plan->lane_axes, p.filter);
+  plan->masked = p.filter != None;
+  if (!plan->masked && !clean) return false;
+  if (plan->masked) {
+    // Which lanes of what lies outside count is known when they are packed.
+    for (const Root& r : plan->lane.tape.roots)
+      if (r.poison != NoRegister) nodes_.buffer(out).poison = true;
+  }
   step.rows = plan->batch * plan->rows * plan->lanes;
   step.columns = plan->positions;
   step.dot = std::move(plan);

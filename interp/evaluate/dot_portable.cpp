@@ -35,6 +35,13 @@ template <class T> struct Wide {
     for (int k = 0; k < Count; ++k) p[k] = v.x[k];
   }
   static Vector broadcast(T x) { return {{x, x, x, x}}; }
+  using Mask = const std::uint8_t*;
+  static Mask mask(const std::uint8_t* p) { return p; }
+  static Vector fused_where(Mask m, Vector a, Vector b, Vector c) {
+    for (int k = 0; k < Count; ++k)
+      if (m[k] != 0) c.x[k] = fused_once(a.x[k], b.x[k], c.x[k]);
+    return c;
+  }
   static Vector fused(Vector a, Vector b, Vector c) {
     for (int k = 0; k < Count; ++k) c.x[k] = fused_once(a.x[k], b.x[k], c.x[k]);
     return c;

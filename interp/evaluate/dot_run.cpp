@@ -13,8 +13,9 @@ namespace ulpian::interp::block {
 struct DotWorker {
   std::unique_ptr<Frame> row, lane;
   std::vector<std::int64_t> variables;
-  AlignedBytes lanes_packed, sums;
-  std::size_t lanes_size = 0, sums_size = 0;
+  AlignedBytes lanes_packed, sums, masks;
+  std::size_t lanes_size = 0, sums_size = 0, masks_size = 0;
+  std::vector<std::uint8_t> marks;   // per lane of the block: poison that counts
 };
 
 struct DotScratch {
@@ -60,10 +61,14 @@ template <class T> void transpose_into(T* __restrict d, const T* __restrict s, s
 
 // Panels of `width` elements beside each other for every position; the last panel is as wide as what is left (`tight`) or filled with 0.
 template <class T>
-void pack(Frame& frame, const DotFactor& f, std::int64_t positions, std::int64_t first, std::int64_t count, std::int64_t width, bool tight, T* to) {
+void pack(Frame& frame, const DotFactor& f, std::int64_t positions, std::int64_t first, std::int64_t count, std::int64_t width, bool tight, T* to,
+          std::uint8_t* masks = nullptr, std::uint8_t* marks = nullptr) {
   for (std::int64_t x = 0; x < count; x += width) {
     const std::int64_t n = std::min(width, count - x), wide = tight ? n : width;
-    if (n < wide) std::memset(static_cast<void*>(to), 0, static_cast<std::size_t>(positions * wide) * sizeof(T));
+    if (n < wide) {
+      std::memset(static_cast<void*>(to), 0, static_cast<std::size_t>(positions * wide) * sizeof(T));
+      if (masks) std::memset(masks, 0, static_cast<std::size_t>(positions * wide));
+    }
     const std::int64_t step = std::max<std::int64_t>(1, PackLanes / n);
     for (std::int64_t k = 0; k < positions; k += step) {
       const std::int64_t m = std::min(step, positions - k);
@@ -81,8 +86,21 @@ void pack(Frame& frame, const DotFactor& f, std::int64_t positions, std::int64_t
         frame.run_cross(f.split, first + x, n, k, m);
         transpose_into(d, static_cast<const T*>(frame.value(0)), n, m, wide);
       }
+      if (masks) {
+        const auto* keep = static_cast<const std::uint8_t*>(frame.value(1));
+        const std::uint8_t *bad = frame.poison(0), *filter_bad = frame.poison(1);
+        const std::int64_t by_position = f.by_lanes ? n : 1, by_lane = f.by_lanes ? 1 : m;
+        for (std::int64_t j = 0; j < m; ++j)
+          for (std::int64_t i = 0; i < n; ++i) {
+            const std::int64_t at = j * by_position + i * by_lane;
+            masks[(k + j) * wide + i] = keep[at];
+            if (filter_bad && filter_bad[at]) marks[x + i] = filter_bad[at];
+            else if (bad && bad[at] && keep[at]) marks[x + i] = bad[at];
+          }
+      }
     }
     to += positions * wide;
+    if (masks) masks += positions * wide;
   }
 }
 
@@ -101,8 +119,8 @@ template <class T> T settled(T x) {
 
 template <class T> class Contraction {
 public:
-  Contraction(Runner& runner, const DotPlan& plan, DotScratch& scratch, T* out, bool keep)
-      : runner_(runner), p_(plan), s_(scratch), out_(out), keep_(keep), kernels_(dot_kernels(plan.type, runner.options().instructions)) {}
+  Contraction(Runner& runner, const DotPlan& plan, DotScratch& scratch, T* out, std::uint8_t* marks, bool keep)
+      : runner_(runner), p_(plan), s_(scratch), out_(out), marks_(marks), keep_(keep), kernels_(dot_kernels(plan.type, runner.options().instructions)) {}
 
   void run(int threads) {
     lane_block_ = lanes_at_once(threads);
@@ -115,7 +133,7 @@ public:
       s_.rows_packed.resize(kept);
       runner_.parallel(static_cast<std::int64_t>(kept), threads == 1 ? 0 : static_cast<double>(p_.rows * p_.positions) * static_cast<double>(kept), [&](std::int64_t b, int w) { pack_rows(b, w); });
     }
-    if (keep_ && p_.lane.invariant && s_.lanes_packed.empty()) {
+    if (keep_ && p_.lane.invariant && s_.lanes_packed.empty() && !p_.masked) {
       const bool lanes_vary = p_.lane.in_batch && p_.batch > 1;
       s_.lanes_packed.resize(lanes_vary ? static_cast<std::size_t>(p_.batch) : 1);
       for (std::int64_t b = 0; b < static_cast<std::int64_t>(s_.lanes_packed.size()); ++b) {
@@ -177,7 +195,12 @@ private:
       lanes = reinterpret_cast<const T*>(s_.lanes_packed[s_.lanes_packed.size() > 1 ? static_cast<std::size_t>(b) : 0].get()) + first * p_.positions;
     } else {
       T* to = reinterpret_cast<T*>(grown(worker.lanes_packed, worker.lanes_size, static_cast<std::size_t>(padded * p_.positions) * sizeof(T)).get());
-      pack(lane_frame(b, w), p_.lane, p_.positions, first, count, kernels_.lanes, false, to);
+      std::uint8_t* masks = nullptr;
+      if (p_.masked) {
+        masks = reinterpret_cast<std::uint8_t*>(grown(worker.masks, worker.masks_size, static_cast<std::size_t>(padded * p_.positions)).get());
+        worker.marks.assign(static_cast<std::size_t>(count), 0);
+      }
+      pack(lane_frame(b, w), p_.lane, p_.positions, first, count, kernels_.lanes, false, to, masks, worker.marks.data());
       lanes = to;
     }
     // One set of sums per unfinished level of the tree over blocks of positions.
@@ -189,6 +212,12 @@ private:
     const auto add = [&](T* to, const T* more) {
       for (std::int64_t k = 0; k < area; ++k) to[k] = to[k] + more[k];
     };
+    if (p_.masked) {
+      multiply_masked(rows, lanes, reinterpret_cast<const std::uint8_t*>(worker.masks.get()), padded, sums, step);
+      write(b, first, count, sums, step);
+      if (marks_) mark(b, first, count, worker.marks);
+      return;
+    }
     if (parts == 1) {
       multiply(rows, lanes, 0, p_.positions, padded, sums, step);
       write(b, first, count, sums, step);
@@ -232,6 +261,28 @@ private:
     }
   }
 
+  void multiply_masked(const T* rows, const T* lanes, const std::uint8_t* masks, std::int64_t padded, T* sums, std::int64_t step) const {
+    const std::int64_t width = kernels_.lanes, panel = p_.positions * width;
+    for (std::int64_t k = 0; k < p_.positions; k += Depth) {
+      const std::int64_t depth = std::min(Depth, p_.positions - k);
+      for (std::int64_t r = 0; r < p_.rows; r += kernels_.rows) {
+        const int used = static_cast<int>(std::min<std::int64_t>(kernels_.rows, p_.rows - r));
+        const T* a = rows + r * p_.positions + k * used;
+        for (std::int64_t j = 0; j < padded; j += width) {
+          const std::int64_t at = j / width * panel + k * width;
+          kernels_.masked(used, depth, a, lanes + at, masks + at, sums + r * step + j, step, k == 0);
+        }
+      }
+    }
+  }
+
+  void mark(std::int64_t b, std::int64_t first, std::int64_t count, const std::vector<std::uint8_t>& marks) const {
+    for (std::int64_t r = 0; r < p_.rows; ++r)
+      for (std::int64_t k = 0; k < count; ++k)
+        marks_[s_.batch_offsets[static_cast<std::size_t>(b)] + s_.row_offsets[static_cast<std::size_t>(r)] + s_.lane_offsets[static_cast<std::size_t>(first + k)]] =
+            marks[static_cast<std::size_t>(k)];
+  }
+
   void write(std::int64_t b, std::int64_t first, std::int64_t count, const T* sums, std::int64_t step) const {
     T* base = out_ + s_.batch_offsets[static_cast<std::size_t>(b)];
     const std::int64_t* at = s_.lane_offsets.data() + first;
@@ -251,6 +302,7 @@ private:
   const DotPlan& p_;
   DotScratch& s_;
   T* out_;
+  std::uint8_t* marks_;
   bool keep_;
   DotKernels kernels_;
   std::int64_t lane_block_ = 0;
@@ -273,7 +325,9 @@ void Runner::dot(const Step& s) {
   }
   const auto with = [&]<class T>() {
     T* out = reinterpret_cast<T*>(writable_[s.out]) + offset_of(s);
-    Contraction<T>(*this, p, *scratch, out, inside_recurrence_).run(threads);
+    Cell& cell = buffers_[s.out];
+    if (cell.poison) cell.origins = p.lane.tape.origins;
+    Contraction<T>(*this, p, *scratch, out, cell.poison ? cell.poison->data() + offset_of(s) : nullptr, inside_recurrence_).run(threads);
   };
   switch (bytes_of(p.type)) {
     case 4: p.type == ElementType::F32 ? with.template operator()<float>() : with.template operator()<std::uint32_t>(); break;

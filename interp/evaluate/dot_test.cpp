@@ -144,6 +144,38 @@ TEST(Contraction, OfAConvolution) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) convolution(seed);
 }
 
+// A transposed convolution: taps between the strides are filtered out, and what they would read lies outside.
+void transposed(std::uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  Numbers random(seed);
+  Maker m;
+  const std::int64_t channels = 1 + random.below(4), filters = 1 + random.below(15), width = 2 + random.below(9), kernel = 1 + random.below(4), stride = 1 + random.below(3);
+  const std::int64_t before = random.below(2), out = stride * (width - 1) + kernel;
+  const TensorId x = m.input("X", E::F32, {m.integer(channels), m.integer(width)}), w = m.input("W", E::F32, {m.integer(channels), m.integer(filters), m.integer(kernel)});
+  Tensor weights = random.tensor(E::F32, {channels, filters, kernel});
+  if (random.below(3) == 0) weights.set(0, bits_of_float(Infinity));
+  std::vector<std::optional<Tensor>> inputs{random.tensor(E::F32, {channels, width}), std::move(weights)};
+  const Variable f = m.fresh("m"), o = m.fresh("o"), c = m.fresh("c"), k = m.fresh("k");
+  const TermId p = m.primitive(P::Subtract, m.primitive(P::Add, m.variable(o), m.integer(before)), m.variable(k));
+  const TermId meets = m.primitive(P::And, m.primitive(P::Equal, m.primitive(P::Modulo, p, m.integer(stride)), m.integer(0)),
+                                   m.primitive(P::And, m.primitive(P::LessEqual, m.integer(0), p), m.primitive(P::Less, p, m.integer(width * stride))));
+  const TermId x_index[2] = {m.variable(c), m.primitive(P::FloorDivide, p, m.integer(stride))}, w_index[3] = {m.variable(c), m.variable(f), m.variable(k)};
+  const TermId bodies[2] = {m.read(x, x_index), m.read(w, w_index)};
+  const Variable ks[2] = {c, k};
+  const TermId extents[2] = {m.integer(channels), m.integer(kernel)};
+  // One in five forgets the lower end: an error of the definition where that is read.
+  const bool wrong = seed % 5 == 0;
+  const TermId filter = wrong ? m.primitive(P::Less, p, m.integer(width * stride)) : meets;
+  m.output(m.each("y", {f, o}, {m.integer(filters), m.integer(out)}, m.reduce(ReduceKind::Dot, E::F32, ks, extents, filter, true, None, bodies)));
+  ASSERT_EQ(core::verify(m.program()), std::nullopt);
+  const auto expected = evaluate_scalar(m.program(), inputs);
+  for (const Configuration& g : configurations()) ASSERT_TRUE(agrees(m.program(), inputs, expected, g, {})) << core::to_string(m.program());
+}
+
+TEST(Contraction, OfFilteredTermsAndWhatLiesOutside) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) transposed(seed);
+}
+
 TEST(Contraction, OfMatricesUsesTheKernelAndLargeOnesAreRightToo) {
   // 1 x k by k x n of ones and powers of two: exact by hand.
   Maker m;

@@ -148,7 +148,7 @@ template <Type T, P Operation> ULPIAN_TARGET void classify(void* d, const void* 
     const auto v = L::load(x[i]);
     if constexpr (!L::Float) out[i] = 0;
     else if constexpr (Operation == P::IsNan) out[i] = v != v ? 1 : 0;
-    else out[i] = (v == std::numeric_limits<typename L::Computed>::infinity()) | (v == -std::numeric_limits<typename L::Computed>::infinity()) ? 1 : 0;
+    else out[i] = compute<P::Absolute>(v, v) == std::numeric_limits<typename L::Computed>::infinity() ? 1 : 0;
   }
 }
 

@@ -88,6 +88,7 @@ private:
   NodeId extract_order(NodeId id);
   bool prefers_rows(NodeId reduce, const Scope& axes);
   bool prefers_dot(NodeId reduce, const Scope& axes);
+  void split_axes(NodeId& reduce, Scope& axes);
   bool reads_along(NodeId root, const Scope& these, const Scope& those);
   bool varies(NodeId id) const;   // in the recurrence that is being planned
   std::vector<LaneAxis> lane_axes(const Scope& scope) const;

@@ -88,8 +88,7 @@ void Runner::release(BufferId b) {
 
 int Runner::threads_for(double work) const {
   if (limits_.threads <= 1 || inside_recurrence_) return 1;
-  // A thread's start costs some tens of microseconds.
-  return static_cast<int>(std::clamp(work / 200000.0, 1.0, static_cast<double>(limits_.threads)));
+  return static_cast<int>(std::clamp(work / options_.work_per_thread, 1.0, static_cast<double>(limits_.threads)));
 }
 
 void Runner::parallel(std::int64_t count, double work, const std::function<void(std::int64_t, int)>& task) {

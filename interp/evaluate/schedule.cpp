@@ -55,7 +55,12 @@ void Planner::fill(BufferId out, NodeId root, const Scope& axes, const std::vect
     bool all = true;
     for (VariableId v : axes) all = all && (nodes_.variable_data(v).extent == 1 || nodes_.free(root).has(v));
     if (all) {
-      if (prefers_dot(root, axes) && dot(out, root, axes, offset)) return;
+      if (static_cast<ReduceKind>(nodes_[root].operation) == ReduceKind::Dot && options_.fast_dot) {
+        NodeId split = root;
+        Scope parts = axes;
+        split_axes(split, parts);
+        if (nodes_[split].kind == NodeKind::Reduce && prefers_dot(split, parts) && dot(out, split, parts, offset)) return;
+      }
       if (((nodes_[root].flags & Compact) != 0 || prefers_rows(root, axes)) && rows(out, root, axes, offset)) return;
       if ((nodes_[root].flags & Compact) != 0) stop(ErrorKind::Unsupported, "a reduction of real numbers whose extents depend on each other", nodes_[root].place);
       map(out, rewrite_arguments(root, axes), axes, offset, place);
