@@ -16,13 +16,15 @@ namespace ulpian::diff {
 
 struct CheckOptions {
   interp::Profile profile;
-  interp::Limits limits;                 // of one evaluation of ours
+  interp::Limits limits;                 // of one evaluation of ours, and for the values held between them
   double node_seconds = 120;             // of one operator's evaluation
+  double second_opinion_seconds = 60;    // of all the witnesses that are evaluated again before a violation is reported
+  double region_seconds = 90;            // for finding out what an optimised model computes as one unit
   std::function<void(std::size_t done, std::size_t total, const std::string& what)> progress;
 };
 
 enum class Exposure : std::uint8_t {
-  InPlace,  // seen in the whole model, with every intermediate value an output
+  InPlace,  // seen in the whole model, with intermediate values as outputs
   Alone,    // run alone, on the values that came in the whole model (or ours, where the backend gave none)
 };
 
@@ -33,6 +35,13 @@ struct NodeCheck {
   Verdict verdict;
 };
 
+// Operators of the uncut model between which nothing can be seen without changing the bits: judged as one unit.
+struct RegionCheck {
+  std::vector<std::size_t> nodes;
+  std::string operators;  // `Conv "c", BatchNormalization "b" and 2 more`
+  Verdict verdict;
+};
+
 struct ModelCheck {
   std::string backend, backend_version;
   std::string profile;
@@ -40,7 +49,9 @@ struct ModelCheck {
   Verdict whole;            // of the uncut model's outputs
   // The uncut model's outputs have the bits of the model with intermediate values exposed: the operators' verdicts are its own.
   bool transfers = false;
+  std::vector<RegionCheck> regions;  // where they are not: of two operators or more, and all that do not conform
   std::string note;         // how `whole` was decided
+  std::string exposing;     // what the backend did instead of answering when intermediate values were asked for
   int restarts = 0;
   Class overall() const;    // the worst
 };

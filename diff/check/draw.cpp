@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <random>
 #include <set>
 
 #include <fmt/format.h>
@@ -66,49 +65,145 @@ std::string known_names(const Graph& graph) {
 // Numbers without the standard library's distributions, which differ between implementations.
 class Source {
 public:
-  explicit Source(std::uint64_t seed) : engine_(seed * 0x9e3779b97f4a7c15ull + 0x1234567) {}
-  std::uint64_t bits() { return engine_(); }
-  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }              // [0, 1)
-  double bell() {                                                                      // nearly normal, in [-6, 6]
+  explicit Source(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t bits() {  // SplitMix64
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }  // [0, 1)
+  double bell() {                                                          // nearly normal, in [-6, 6]
     double s = -6;
     for (int k = 0; k < 12; ++k) s += unit();
     return s;
   }
-  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(unit() * static_cast<double>(n)); }
-  double power_of_two(int low, int high) { return std::ldexp(1.0, low + static_cast<int>(below(high - low + 1))) * (bits() & 1 ? 1 : -1); }
+  std::uint64_t below(std::uint64_t n) { return bits() % n; }  // n > 0; the bias is far below what a test could see
+  int between(int low, int high) { return low + static_cast<int>(below(static_cast<std::uint64_t>(high - low + 1))); }
+  double sign() { return bits() & 1 ? 1 : -1; }
 
 private:
-  std::mt19937_64 engine_;
+  std::uint64_t state_;
 };
 
-void fill_float(Tensor& t, Source& source, int kind) {
-  const ElementType type = t.type();
-  const std::int64_t row = t.extents().empty() ? 1 : std::max<std::int64_t>(t.extents().back(), 1);
-  double last = 0;
-  for (std::int64_t k = 0; k < t.size(); ++k) {
-    double v = 0;
-    switch (kind) {
-      case 0: v = source.bell(); break;
-      case 1: v = source.power_of_two(-6, 3); break;
-      case 2: v = k % row == (k / row) % row ? 1.0 : source.unit() < 0.1 ? source.bell() : 0.0; break;
-      case 3: v = k % 2 ? -last : std::floor(source.bell() * 4) / 4; break;
-      default: v = source.bell() * source.power_of_two(-20, 6); break;
+// One tensor's numbers, in order of position.
+class Floats {
+public:
+  Floats(ElementType type, const Extents& extents, DataKind kind, Source& source)
+      : format_(format_of(type)), row_(extents.empty() ? 1 : std::max<std::int64_t>(extents.back(), 1)), kind_(kind), source_(source) {}
+
+  double at(std::int64_t k) {
+    const std::int64_t column = k % row_;
+    switch (kind_) {
+      case DataKind::Bell: return source_.bell();
+      case DataKind::PowersOfTwo: return source_.sign() * std::ldexp(1.0, binade(-6, 3));
+      case DataKind::OneHot: return column == (k / row_) % row_ ? 1.0 : source_.unit() < 0.1 ? source_.bell() : 0.0;
+      case DataKind::Ties: return last_ = k % 2 ? -last_ : std::floor(source_.bell() * 4) / 4;
+      case DataKind::WideMagnitudes: return source_.bell() * std::ldexp(1.0, binade(-20, 6));
+      case DataKind::Positive: return (1 + source_.unit()) * std::ldexp(1.0, binade(-10, 0));
+      case DataKind::NearlyEqual: return 1 + std::ldexp(static_cast<double>(source_.between(-2, 2)), -format_.fraction_bits);
+      case DataKind::AllEqual: return last_ = column == 0 ? source_.bell() : last_;
+      case DataKind::Tail: return column + 3 >= row_ ? source_.bell() : 0.0;
+      case DataKind::Tiny: return source_.sign() * source_.unit() * std::ldexp(1.0, std::max(format_.min_exponent() + source_.between(-3, 1), -1060));
     }
-    last = v;
-    t.set(k, from_double(type, v));
+    ensure(false);
   }
+
+private:
+  // What the type's range leaves of some binades.
+  int binade(int low, int high) {
+    const int most = format_.max_exponent() - 3, least = format_.min_exponent();
+    low = std::clamp(low, least, std::max(most, least));
+    return source_.between(low, std::clamp(high, low, std::max(most, low)));
+  }
+
+  const FloatFormat& format_;
+  std::int64_t row_;
+  DataKind kind_;
+  Source& source_;
+  double last_ = 0;
+};
+
+void fill_float(Tensor& t, Source& source, DataKind kind) {
+  const ElementType type = t.type();
+  Floats floats(type, t.extents(), kind, source);
+  for (std::int64_t k = 0; k < t.size(); ++k) {
+    double v = floats.at(k);
+    if (!format_of(type).has_sign) v = std::max(std::abs(v), 0x1p-127);  // scales
+    t.set(k, from_double(type, v, CastMode::Saturate));
+  }
+}
+
+// Integers in [low, high], held to the type's limits.
+void fill_integers(Tensor& t, Source& source, std::int64_t low, std::int64_t high) {
+  const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  for (std::int64_t k = 0; k < t.size(); ++k) {
+    const std::uint64_t step = span == ~std::uint64_t{0} ? source.bits() : source.below(span + 1);
+    t.set(k, convert(ElementType::I64, t.type(), static_cast<Bits>(low) + step, CastMode::Saturate));
+  }
+}
+
+std::int64_t to_limit(double v) { return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : static_cast<std::int64_t>(v); }
+
+Status fill_range(Tensor& t, Source& source, const std::string& name, double low, double high) {
+  const ElementType type = t.type();
+  if (is_float(type)) {
+    for (std::int64_t k = 0; k < t.size(); ++k) {
+      const double u = source.unit();
+      t.set(k, from_double(type, low * (1 - u) + high * u, CastMode::Saturate));
+    }
+    return success();
+  }
+  const std::int64_t first = to_limit(std::ceil(low)), last = to_limit(std::floor(high));
+  if (first > last) return usage(fmt::format("--range {}={}:{}: no integer lies there", name, low, high));
+  if (type == ElementType::Bool)
+    for (std::int64_t k = 0; k < t.size(); ++k) t.set(k, first >= 1 || (last >= 1 && (source.bits() & 1)));
+  else
+    fill_integers(t, source, first, last);
+  return success();
+}
+
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b) { return Source(a * 0x9e3779b97f4a7c15u + b).bits(); }
+
+// Symbols that nobody gives and that no given shape decides.
+constexpr std::int64_t DefaultFirst = 1, DefaultOther = 32;
+
+std::string declared(const std::vector<Dimension>& extents) {
+  std::string out = "[";
+  for (const Dimension& d : extents) out += (out.size() > 1 ? ", " : "") + (d.extent ? std::to_string(*d.extent) : d.symbol.empty() ? "?" : d.symbol);
+  return out + "]";
+}
+
+// Explicit shapes give their symbols to the other inputs.
+Status symbols_of_shapes(const Graph& graph, const DrawOptions& options, std::map<std::string, std::int64_t>& symbols) {
+  for (ValueId id : graph.inputs) {
+    const GraphValue& v = graph.values[static_cast<std::size_t>(id)];
+    const auto given = options.shapes.find(v.name);
+    if (given == options.shapes.end() || !v.extents) continue;
+    const auto wrong = [&] { return usage(fmt::format("--shape {}: {} is given; the model declares {}", v.name, to_string(given->second), declared(*v.extents))); };
+    if (v.extents->size() != given->second.size()) return wrong();
+    for (std::size_t d = 0; d < v.extents->size(); ++d) {
+      const Dimension& dim = (*v.extents)[d];
+      if (dim.extent && *dim.extent != given->second[d]) return wrong();
+      if (dim.extent || dim.symbol.empty()) continue;
+      const auto [it, added] = symbols.try_emplace(dim.symbol, given->second[d]);
+      if (!added && it->second != given->second[d]) return usage(fmt::format("the dimension {} would be {} and {}", dim.symbol, it->second, given->second[d]));
+    }
+  }
+  return success();
 }
 
 }  // namespace
 
 Status parse_shape(const std::string& text, const Graph& graph, DrawOptions& options) {
   const std::size_t mark = text.rfind('=');
-  const std::string wrong = fmt::format("--shape {}: NAME=2x3x4 for an input, or SYMBOL=4 for a dimension", text);
+  const std::string wrong = fmt::format("--shape {}: NAME=2x3x4 for an input (NAME= for a scalar), or SYMBOL=4 for a dimension", text);
   if (mark == std::string::npos) return usage(wrong, known_names(graph));
   const std::string name = text.substr(0, mark);
   Extents extents;
   std::size_t start = mark + 1;
   while (start < text.size()) {
+    if (extents.size() == 64) return usage(wrong, known_names(graph));
     std::size_t end = text.find_first_of("x,", start);
     if (end == std::string::npos) end = text.size();
     const auto n = integer_of(std::string_view(text).substr(start, end - start));
@@ -139,66 +234,116 @@ Status parse_range(const std::string& text, const Graph& graph, DrawOptions& opt
   return success();
 }
 
+namespace {
+
+Result<Extents> extents_of_input(const GraphValue& v, const DrawOptions& options, const std::map<std::string, std::int64_t>& symbols) {
+  if (const auto given = options.shapes.find(v.name); given != options.shapes.end()) return given->second;
+  if (!v.extents) return usage(fmt::format("the rank of input \"{}\" is not declared", v.name), fmt::format("--shape {}=2x3", v.name));
+  Extents out;
+  for (const Dimension& dim : *v.extents) {
+    const auto s = dim.extent || dim.symbol.empty() ? symbols.end() : symbols.find(dim.symbol);
+    out.push_back(dim.extent ? *dim.extent : s != symbols.end() ? s->second : out.empty() ? DefaultFirst : DefaultOther);
+  }
+  return out;
+}
+
+bool draws_integers(const GraphValue& v, const DrawOptions& options) { return v.type && is_integer(*v.type) && !options.ranges.count(v.name); }
+
+}  // namespace
+
+std::string_view name_of(DataKind kind) {
+  switch (kind) {
+    case DataKind::Bell: return "bell-shaped";
+    case DataKind::PowersOfTwo: return "powers of two";
+    case DataKind::OneHot: return "one-hot rows";
+    case DataKind::Ties: return "ties and cancellation";
+    case DataKind::WideMagnitudes: return "wide magnitudes";
+    case DataKind::Positive: return "one sign, far apart";
+    case DataKind::NearlyEqual: return "nearly equal";
+    case DataKind::AllEqual: return "equal rows";
+    case DataKind::Tail: return "tails of rows";
+    case DataKind::Tiny: return "subnormals";
+  }
+  ensure(false);
+}
+
+DataKind kind_of_sample(int sample) { return static_cast<DataKind>(sample % DataKindCount); }
+
 Result<std::vector<std::optional<Tensor>>> draw_inputs(const Graph& graph, const DrawOptions& options) {
   std::set<ValueId> constant;
   for (const auto& [id, tensor] : graph.constants) constant.insert(id);
   std::map<std::string, std::int64_t> symbols = options.symbols;
+  if (Status s = symbols_of_shapes(graph, options, symbols); !s) return s.error();
   std::vector<std::optional<Tensor>> out(graph.inputs.size());
-  // Explicit shapes give their symbols to the other inputs.
-  for (ValueId id : graph.inputs) {
-    const GraphValue& v = graph.values[static_cast<std::size_t>(id)];
-    auto given = options.shapes.find(v.name);
-    if (given == options.shapes.end() || !v.extents || v.extents->size() != given->second.size()) continue;
-    for (std::size_t d = 0; d < v.extents->size(); ++d)
-      if (!(*v.extents)[d].extent && !(*v.extents)[d].symbol.empty()) symbols.try_emplace((*v.extents)[d].symbol, given->second[d]);
-  }
   std::int64_t bytes = 0;
   for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
-    if (constant.count(graph.inputs[k])) continue;
     const GraphValue& v = graph.values[static_cast<std::size_t>(graph.inputs[k])];
+    if (constant.count(graph.inputs[k]) && !options.shapes.count(v.name) && !options.ranges.count(v.name)) continue;
     if (!v.type || v.is_sequence || v.is_optional || *v.type == ElementType::String || is_complex(*v.type))
       return usage(fmt::format("input \"{}\" has a type that is not drawn; give it as a file", v.name), "--inputs DIR");
-    Extents extents;
-    if (auto given = options.shapes.find(v.name); given != options.shapes.end()) {
-      extents = given->second;
-    } else if (!v.extents) {
-      return usage(fmt::format("the rank of input \"{}\" is not declared", v.name), fmt::format("--shape {}=2x3", v.name));
-    } else {
-      for (std::size_t d = 0; d < v.extents->size(); ++d) {
-        const Dimension& dim = (*v.extents)[d];
-        std::int64_t n = d == 0 ? 1 : 32;
-        if (dim.extent) n = *dim.extent;
-        else if (auto s = symbols.find(dim.symbol); !dim.symbol.empty() && s != symbols.end()) n = s->second;
-        extents.push_back(n);
-      }
-    }
-    const auto count = element_count(extents);
+    auto extents = extents_of_input(v, options, symbols);
+    if (!extents) return std::move(extents).error();
+    const auto count = element_count(*extents);
     if (!count || *count > (options.memory_limit - bytes) / bytes_of(*v.type)) {
-      Diagnostic d = usage(fmt::format("input \"{}\" of extents {} is larger than the memory limit", v.name, to_string(extents)), "choose smaller extents with --shape");
+      Diagnostic d = usage(fmt::format("input \"{}\" of extents {} is larger than the memory limit", v.name, to_string(*extents)), "choose smaller extents with --shape");
       d.kind = ErrorKind::Input;
       return d;
     }
     bytes += *count * bytes_of(*v.type);
-    Tensor t(*v.type, extents);
-    Source source(options.seed * 1000003 + static_cast<std::uint64_t>(options.sample) * 7919 + k);
-    auto range = options.ranges.find(v.name);
+    Tensor t(*v.type, std::move(*extents));
+    Source source(mixed(mixed(options.seed, static_cast<std::uint64_t>(options.sample)), k));
+    const auto range = options.ranges.find(v.name);
+    const auto high = options.integer_high.find(v.name);
     if (range != options.ranges.end()) {
-      const auto [low, high] = range->second;
-      for (std::int64_t i = 0; i < t.size(); ++i) {
-        if (is_float(*v.type)) t.set(i, from_double(*v.type, low + (high - low) * source.unit(), CastMode::Saturate));
-        else t.set(i, convert(ElementType::I64, *v.type, from_int64(ElementType::I64, static_cast<std::int64_t>(std::ceil(low)) + source.below(static_cast<std::int64_t>(std::floor(high) - std::ceil(low)) + 1)), CastMode::Saturate));
-      }
+      if (Status s = fill_range(t, source, v.name, range->second.first, range->second.second); !s) return s.error();
     } else if (is_float(*v.type)) {
-      fill_float(t, source, options.sample % 5);
+      fill_float(t, source, kind_of_sample(options.sample));
     } else if (*v.type == ElementType::Bool) {
       for (std::int64_t i = 0; i < t.size(); ++i) t.set(i, source.bits() & 1);
     } else {
-      for (std::int64_t i = 0; i < t.size(); ++i)
-        t.set(i, convert(ElementType::I64, *v.type, from_int64(ElementType::I64, source.below(options.integer_high + 1)), CastMode::Saturate));
+      fill_integers(t, source, 0, high == options.integer_high.end() ? 255 : high->second);
     }
     out[k] = std::move(t);
   }
   return out;
+}
+
+Result<std::vector<std::optional<Tensor>>> draw_valid_inputs(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
+                                                             DrawOptions options, const interp::Limits& limits) {
+  constexpr std::int64_t Highs[] = {255, 31, 7, 1, 0};
+  auto inputs = draw_inputs(*graph, options);
+  std::vector<std::string> integers;
+  for (ValueId id : graph->inputs)
+    if (const GraphValue& v = graph->values[static_cast<std::size_t>(id)]; draws_integers(v, options)) integers.push_back(v.name);
+  if (!inputs || integers.empty()) return inputs;
+  interp::Session session(specification, graph, {});
+  // Refused by a definition, and by which: another one refusing is a step ahead.
+  const auto refusal = [&](const std::vector<std::optional<Tensor>>& x) -> std::optional<Diagnostic> {
+    auto ran = session.run(x, limits);
+    if (ran || ran.error().kind != ErrorKind::Requirement) return std::nullopt;
+    return std::move(ran).error();
+  };
+  if (!refusal(*inputs)) return inputs;
+  const auto drawn = *inputs;
+  // All at the same, falling; then each back up as far as it may go.
+  for (std::size_t h = 1; h < std::size(Highs); ++h) {
+    for (const std::string& name : integers) options.integer_high[name] = Highs[h];
+    inputs = draw_inputs(*graph, options);
+    if (!inputs || refusal(*inputs)) continue;
+    if (integers.size() == 1) return inputs;
+    for (const std::string& name : integers)
+      for (std::size_t up = 0; up < h; ++up) {
+        DrawOptions wider = options;
+        wider.integer_high[name] = Highs[up];
+        auto more = draw_inputs(*graph, wider);
+        if (!more || refusal(*more)) continue;
+        options = std::move(wider);
+        inputs = std::move(more);
+        break;
+      }
+    return inputs;
+  }
+  return drawn;
 }
 
 }  // namespace ulpian::diff

@@ -1,33 +1,55 @@
-// Inputs of a model, drawn from a seed: deterministic on every machine (numerics.md, section 2: inputs decide power).
+// Inputs of a model, drawn from a seed: the same on every machine (numerics.md, section 2: inputs decide power).
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "interp/session/session.h"
 #include "spec/core/diagnostic.h"
 #include "spec/core/graph.h"
 
 namespace ulpian::diff {
 
+// What floats look like. A sample's number decides it, in this order and then again.
+enum class DataKind : std::uint8_t {
+  Bell,             // nearly normal
+  PowersOfTwo,      // of both signs
+  OneHot,           // ones on a diagonal, else mostly zeros
+  Ties,             // quarters, each followed by its negative: ties and cancellation
+  WideMagnitudes,   // bell-shaped over 27 binades
+  Positive,         // of one sign and far apart, so that a sum's size is that of its terms: a dropped term shows
+  NearlyEqual,      // 1 and some units in the last place: variances near the rounding error
+  AllEqual,         // one value in each row
+  Tail,             // zeros but for the last elements of each row: tails of vector loops
+  Tiny,             // subnormals and the smallest normal numbers
+};
+inline constexpr int DataKindCount = static_cast<int>(DataKind::Tiny) + 1;
+std::string_view name_of(DataKind kind);
+DataKind kind_of_sample(int sample);
+
 struct DrawOptions {
   std::uint64_t seed = 0;
-  // The sample's number decides the kind of data: 0 bell-shaped, 1 powers of two of both signs, 2 mostly zeros and one-hot rows,
-  // 3 many ties and cancelling pairs, 4 wide magnitudes; then again.
   int sample = 0;
   std::map<std::string, Extents> shapes;             // by input
   std::map<std::string, std::int64_t> symbols;       // by symbolic dimension
   std::map<std::string, std::pair<double, double>> ranges;  // by input; both ends included
-  std::int64_t integer_high = 255;                   // integer inputs without a range lie in [0, integer_high]
+  std::map<std::string, std::int64_t> integer_high;  // by input: integers without a range lie in [0, high]; else in [0, 255]
   std::int64_t memory_limit = std::int64_t{16} << 30;
 };
 
-// "x=1x3x48x320" or "N=4" into options; "x=-1:1" into ranges.
+// "x=1x3x48x320", "x=" (a scalar) or "N=4" into options; "x=-1:1" into ranges.
 Status parse_shape(const std::string& text, const Graph& graph, DrawOptions& options);
 Status parse_range(const std::string& text, const Graph& graph, DrawOptions& options);
 
 // The inputs of the graph that have no constant of their own. Symbolic dimensions that nobody gives are chosen, the same everywhere.
 Result<std::vector<std::optional<Tensor>>> draw_inputs(const Graph& graph, const DrawOptions& options);
+
+// The same, and integer inputs without a range are drawn from smaller ranges until no definition refuses them (indices inside their axes): each
+// on its own, as large as it may be. Where nothing helps, the inputs as they are: a check then says what refuses them.
+Result<std::vector<std::optional<Tensor>>> draw_valid_inputs(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
+                                                             DrawOptions options, const interp::Limits& limits);
 
 }  // namespace ulpian::diff

@@ -1,266 +1,282 @@
 #include "diff/check/regions.h"
 
 #include <algorithm>
-#include <map>
-#include <numeric>
+#include <chrono>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "interp/session/allowed_session.h"
+#include "diff/check/region_graph.h"
 #include "spec/core/cut.h"
 #include "spec/import/onnx/export_onnx.h"
 
 namespace ulpian::diff {
 namespace {
 
-// Each trial prepares and runs the model once.
-constexpr int MostTrials = 48;
+using Clock = std::chrono::steady_clock;
 
-Expectation region_expectation(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
-                               const std::vector<std::optional<Tensor>>& inputs, const CheckOptions& options) {
-  Expectation e;
-  for (ValueId id : graph->outputs) e.names.push_back(graph->values[static_cast<std::size_t>(id)].name);
-  interp::Session session(specification, graph, {});
-  interp::RunNotes notes;
-  auto canonical = session.run(inputs, options.limits, &notes);
-  if (!canonical) {
-    e.error = std::move(canonical).error();
-    return e;
-  }
-  if (!notes.undefined.empty()) e.undefined = notes.undefined.front();
-  for (Tensor& t : *canonical) e.canonical.emplace_back(std::move(t));
-  e.allowed = [=]() -> Result<std::vector<std::optional<interp::AllowedTensor>>> {
-    std::vector<std::optional<interp::AllowedTensor>> sets(inputs.size());
-    for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k]) sets[k] = interp::AllowedTensor::exactly(*inputs[k]);
-    interp::AllowedSession allowed(specification, graph, options.profile);
-    auto out = allowed.run(sets, options.limits);
-    if (!out) return std::move(out).error();
-    return std::vector<std::optional<interp::AllowedTensor>>(out->begin(), out->end());
-  };
-  return e;
-}
+// Each trial prepares and runs a program once.
+constexpr int MostTrials = 60;
+constexpr std::size_t SmallRegion = 6;
 
-// A set that admits more than a quarter of the number line around its value tells nothing.
-bool tells_nothing(const Expectation& e) {
-  if (!e.allowed) return false;
-  auto sets = e.allowed();
-  if (!sets) return false;
-  std::int64_t wide = 0, total = 0;
-  for (std::size_t k = 0; k < sets->size() && k < e.canonical.size(); ++k) {
-    if (!(*sets)[k] || !e.canonical[k] || !is_float(e.canonical[k]->type())) continue;
-    const interp::AllowedTensor& s = *(*sets)[k];
-    for (std::int64_t i = 0; i < s.size(); ++i, ++total) {
-      if (s.flags()[static_cast<std::size_t>(i)] & interp::Anything) {
-        ++wide;
-        continue;
-      }
-      const double low = to_double(s.type(), s.lower().at(i)), high = to_double(s.type(), s.upper().at(i)), c = to_double(s.type(), e.canonical[k]->at(i));
-      if (!(high - low <= 0.25 * (c < 0 ? -c : c)) && high - low > 1e-3) ++wide;
-    }
-  }
-  return total > 0 && wide * 2 > total;
-}
+std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
-class Regions {
+// Finds values of the uncut model that can be seen without changing its outputs' bits. First in the whole model; then all regions at once, as
+// a program that is given the visible values and gives those that the regions make: a region whose outputs keep their bits although a value
+// inside is looked at, may show it. Regions do not disturb each other there. In the end the whole model is asked again.
+class Search {
 public:
-  Regions(const RegionQuestion& q, ModelCheck& out) : q_(q), g_(*q.graph), out_(out) {}
-
-  void run(const Expectation& whole) {
-    collect();
-    choose(0, candidates_.size());
-    finish(whole);
+  explicit Search(const RegionQuestion& q)
+      : q_(q), g_(*q.graph), view_(g_, constants_of(q)), end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(q.judging.options->region_seconds))) {
+    for (std::size_t k = 0; k < q_.inputs.size(); ++k)
+      if (q_.inputs[k]) view_.show(g_.inputs[k], *q_.inputs[k]);
+    for (const Node& n : g_.nodes)
+      for (ValueId id : n.outputs)
+        if (id != AbsentValue && !n.function.empty() && !q_.functions_inlined) nameless_.insert(id);
+    show_outputs();
   }
+
+  RegionView run() {
+    whole_model(landmarks());
+    const RegionView sure = view_;
+    while (round()) {
+    }
+    if (view_.values().size() > sure.values().size()) confirm(sure);
+    return std::move(view_);
+  }
+
+  int trials() const { return trials_; }
+  bool out_of_time() const { return out_of_time_; }
 
 private:
-  void collect() {
-    const std::set<ValueId> outputs(g_.outputs.begin(), g_.outputs.end());
-    for (const Node& n : g_.nodes)
-      for (ValueId v : n.outputs)
-        if (v != AbsentValue && n.function.empty() && !outputs.count(v)) candidates_.push_back(v);
-  }
-
-  // Adds as many of the candidates in [from, to) as leave the outputs' bits alone.
-  void choose(std::size_t from, std::size_t to) {
-    if (from >= to || trials_ >= MostTrials) return;
-    std::vector<ValueId> tried = kept_;
-    tried.insert(tried.end(), candidates_.begin() + static_cast<std::ptrdiff_t>(from), candidates_.begin() + static_cast<std::ptrdiff_t>(to));
-    // That everything at once changes the bits is known.
-    if (tried.size() < candidates_.size() && same_bits(tried)) {
-      kept_ = std::move(tried);
-      return;
+  static std::map<ValueId, Tensor> constants_of(const RegionQuestion& q) {
+    std::map<ValueId, Tensor> out;
+    for (const auto& [id, tensor] : q.graph->constants) out.emplace(id, tensor);
+    for (std::size_t k = 0; k < q.inputs.size(); ++k)
+      if (q.inputs[k]) out.erase(q.graph->inputs[k]);
+    // What nodes without inputs give is in the file.
+    for (const Node& n : q.graph->nodes) {
+      if (!is_constant(n)) continue;
+      const MaybeTensors none(n.inputs.size());
+      auto call = interp::Call::make(*q.judging.specification, *q.graph, n, none);
+      if (!call) continue;
+      auto values = (*call)->run(none, q.judging.limits(q.judging.options->node_seconds));
+      if (!values) continue;
+      for (std::size_t k = 0; k < n.outputs.size() && k < values->size(); ++k)
+        if (n.outputs[k] != AbsentValue && (*values)[k]) out.emplace(n.outputs[k], std::move(*(*values)[k]));
     }
-    if (to - from == 1) return;
-    const std::size_t middle = from + (to - from) / 2;
-    choose(from, middle);
-    choose(middle, to);
-  }
-
-  bool same_bits(const std::vector<ValueId>& exposed) {
-    ++trials_;
-    if (q_.options.progress) q_.options.progress(static_cast<std::size_t>(trials_), MostTrials, "looking for fused regions");
-    std::vector<GraphValue> wanted;
-    for (ValueId v : exposed) {
-      GraphValue x;
-      x.name = g_.values[static_cast<std::size_t>(v)].name;
-      wanted.push_back(std::move(x));
-    }
-    auto bytes = expose_values(std::as_bytes(std::span(q_.model->data(), q_.model->size())), wanted, g_.source);
-    if (!bytes) return false;
-    Program program;
-    program.bytes = std::make_shared<const std::string>(std::move(*bytes));
-    for (const Value& v : q_.given) program.inputs.push_back({v.name, v.tensor()->type(), v.tensor()->extents()});
-    const Prepared prepared = q_.backend->prepare(program);
-    if (!prepared.ok()) return false;
-    const Outcome o = q_.backend->run(prepared.program, q_.given);
-    q_.backend->release(prepared.program);
-    const Outputs* values = o.outputs();
-    if (!values) return false;
-    std::map<std::string, Tensor> seen;
-    for (const Value& v : values->values)
-      if (v.tensor()) seen.emplace(v.name, *v.tensor());
-    for (const Value& v : q_.uncut->outputs()->values) {
-      auto it = seen.find(v.name);
-      if (it == seen.end() || !v.tensor() || !same_elements(*v.tensor(), it->second)) return false;
-    }
-    seen_ = std::move(seen);
-    return true;
-  }
-
-  // Nodes joined by values that are not exposed.
-  std::vector<std::vector<int>> groups() const {
-    std::vector<int> parent(g_.nodes.size());
-    std::iota(parent.begin(), parent.end(), 0);
-    auto root = [&](int x) {
-      while (parent[static_cast<std::size_t>(x)] != x) x = parent[static_cast<std::size_t>(x)] = parent[static_cast<std::size_t>(parent[static_cast<std::size_t>(x)])];
-      return x;
-    };
-    std::set<ValueId> visible(kept_.begin(), kept_.end());
-    visible.insert(g_.outputs.begin(), g_.outputs.end());
-    std::map<ValueId, int> maker;
-    for (std::size_t n = 0; n < g_.nodes.size(); ++n)
-      for (ValueId v : g_.nodes[n].outputs)
-        if (v != AbsentValue) maker[v] = static_cast<int>(n);
-    for (std::size_t n = 0; n < g_.nodes.size(); ++n)
-      for (ValueId v : reads_of(g_, g_.nodes[n]))
-        if (auto it = maker.find(v); it != maker.end() && !visible.count(v)) parent[static_cast<std::size_t>(root(static_cast<int>(n)))] = root(it->second);
-    std::map<int, std::vector<int>> by_root;
-    for (std::size_t n = 0; n < g_.nodes.size(); ++n) by_root[root(static_cast<int>(n))].push_back(static_cast<int>(n));
-    std::vector<std::vector<int>> out;
-    for (auto& [r, nodes] : by_root) out.push_back(std::move(nodes));
     return out;
   }
 
-  void finish(const Expectation& whole) {
-    std::map<ValueId, Tensor> values;
-    for (const auto& [id, t] : g_.constants) values.emplace(id, t);
-    for (std::size_t k = 0; k < q_.inputs.size(); ++k)
-      if (q_.inputs[k]) values.insert_or_assign(g_.inputs[k], *q_.inputs[k]);
-    for (const Value& v : q_.uncut->outputs()->values) seen_.emplace(v.name, *v.tensor());
-    std::vector<ValueId> visible = kept_;
-    visible.insert(visible.end(), g_.outputs.begin(), g_.outputs.end());
-    for (ValueId v : visible)
-      if (auto it = seen_.find(g_.values[static_cast<std::size_t>(v)].name); it != seen_.end()) values.insert_or_assign(v, it->second);
-    const auto all = groups();
-    std::size_t fused = 0, largest = 0;
-    for (const auto& nodes : all) {
-      if (nodes.size() < 2) continue;
-      ++fused;
-      largest = std::max(largest, nodes.size());
-    }
-    if (q_.options.progress) q_.options.progress(0, all.size(), "judging regions");
-    Counts counts;
-    Verdict worst;
-    std::size_t wide = 0, done = 0;
-    for (const auto& nodes : all) {
-      Verdict v = judge_region(nodes, values);
-      if (q_.options.progress) q_.options.progress(++done, all.size(), "judging regions");
-      counts.elements += v.counts.elements;
-      counts.equal += v.counts.equal;
-      counts.allowed += v.counts.allowed;
-      counts.vacuous += v.counts.vacuous;
-      counts.outside += v.counts.outside;
-      counts.worst_ulps = std::max(counts.worst_ulps, v.counts.worst_ulps);
-      if (v.verdict == Class::IllConditioned) ++wide;
-      const bool worse = exit_status(v.verdict) == 1 ? exit_status(worst.verdict) != 1 : exit_status(v.verdict) == 3 && exit_status(worst.verdict) == 0;
-      if (worse) worst = std::move(v);
-    }
-    worst.counts = counts;
-    out_.whole = std::move(worst);
-    out_.note = fmt::format("exposing values changes the bits, so {} values were left hidden: {} regions of 2 to {} operators, judged as units{}", candidates_.size() - kept_.size(), fused, largest,
-                            wide ? fmt::format(" ({} too wide to tell)", wide) : "");
-    (void)whole;
+  void show_outputs() {
+    for (const Value& v : q_.uncut->outputs()->values)
+      for (ValueId id : g_.outputs)
+        if (g_.values[at(id)].name == v.name && v.tensor()) view_.show(id, *v.tensor());
   }
 
-  Verdict judge_region(const std::vector<int>& nodes, const std::map<ValueId, Tensor>& values) {
-    CutOptions cut_options;
-    cut_options.keep_constants = true;
-    auto part = std::make_shared<Cut>(cut(g_, nodes, cut_options));
-    std::vector<std::optional<Tensor>> inputs(part->inputs.size());
-    for (std::size_t k = 0; k < part->inputs.size(); ++k) {
-      auto it = values.find(part->inputs[k]);
-      if (it == values.end()) return undecided("a value that it reads was not seen");
-      inputs[k] = it->second;
-      part->graph.values[static_cast<std::size_t>(part->graph.inputs[k])].type = it->second.type();
-      part->graph.values[static_cast<std::size_t>(part->graph.inputs[k])].extents.reset();
+  bool may_try() {
+    if (trials_ < MostTrials && Clock::now() < end_ && !q_.judging.options->limits.stopped()) return true;
+    out_of_time_ = true;
+    return false;
+  }
+
+  void count() {
+    ++trials_;
+    if (q_.judging.options->progress) q_.judging.options->progress(static_cast<std::size_t>(trials_), MostTrials, "finding what the backend fuses");
+  }
+
+  std::vector<ValueId> landmarks() const {
+    std::vector<ValueId> out;
+    for (ValueId id : view_.landmarks())
+      if (!view_.visible(id) && exposable(id)) out.push_back(id);
+    return out;
+  }
+
+  bool exposable(ValueId id) const {
+    const GraphValue& v = g_.values[at(id)];
+    return !v.is_sequence && !v.is_optional && !nameless_.count(id);
+  }
+
+  // Shows as many of the values as leave the outputs of the whole model alone.
+  void whole_model(const std::vector<ValueId>& values) {
+    if (values.empty() || !may_try()) return;
+    if (exposing_keeps(values)) return;
+    if (values.size() == 1 || depth_ >= 3) return;
+    ++depth_;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    whole_model({values.begin(), middle});
+    whole_model({middle, values.end()});
+    --depth_;
+  }
+
+  // Together with all that the regions made visible so far.
+  bool exposing_keeps(const std::vector<ValueId>& values) {
+    count();
+    std::vector<ValueId> wanted = made_visible();
+    wanted.insert(wanted.end(), values.begin(), values.end());
+    const Outcome o = run_exposed(*q_.backend, *q_.model, g_, wanted, q_.given);
+    if (!same_outputs(*q_.uncut, o)) return false;
+    std::map<std::string, const Tensor*> seen;
+    for (const Value& v : o.outputs()->values)
+      if (v.tensor()) seen.emplace(v.name, v.tensor());
+    for (ValueId id : wanted)
+      if (const auto it = seen.find(g_.values[at(id)].name); it != seen.end()) view_.show(id, *it->second);
+    return true;
+  }
+
+  // Visible values that are neither given nor outputs.
+  std::vector<ValueId> made_visible() const {
+    std::set<ValueId> known(g_.inputs.begin(), g_.inputs.end());
+    known.insert(g_.outputs.begin(), g_.outputs.end());
+    std::vector<ValueId> out;
+    for (const auto& [id, tensor] : view_.values())
+      if (!known.count(id)) out.push_back(id);
+    return out;
+  }
+
+  // What is tried next in a region: in a large one the value nearest to its middle, in a small one all, then halves of what is left.
+  std::vector<ValueId> candidates(const Region& r) {
+    for (int n : r.nodes)
+      if (has_body(g_.nodes[static_cast<std::size_t>(n)])) return {};
+    std::vector<ValueId> open;
+    for (ValueId id : r.hidden)
+      if (!stuck_.count(id) && exposable(id)) open.push_back(id);
+    if (open.empty()) return open;
+    if (open.size() > SmallRegion) return {open[open.size() / 2]};
+    const int failures = failures_[{r.nodes.front(), open.size()}];
+    const std::size_t group = std::max<std::size_t>(1, open.size() >> failures);
+    open.resize(group);
+    return open;
+  }
+
+  bool round() {
+    if (!may_try()) return false;
+    const std::vector<Region> all = view_.regions();
+    std::vector<const Region*> regions;
+    std::vector<std::vector<ValueId>> tried;
+    std::vector<ValueId> further;
+    for (const Region& r : all) {
+      auto c = candidates(r);
+      if (c.empty()) continue;
+      regions.push_back(&r);
+      further.insert(further.end(), c.begin(), c.end());
+      tried.push_back(std::move(c));
     }
-    std::vector<std::optional<Tensor>> got(part->outputs.size());
-    std::vector<ValueId> kept_outputs, kept_sources;
-    for (std::size_t k = 0; k < part->outputs.size(); ++k)
-      if (auto it = values.find(part->outputs[k]); it != values.end()) {
-        kept_outputs.push_back(part->graph.outputs[k]);
-        got[kept_outputs.size() - 1] = it->second;
+    if (regions.empty()) return false;
+    count();
+    const RegionGraph part = view_.extract(regions, further);
+    std::map<ValueId, Tensor> seen;
+    if (!run_part(part, seen)) return false;
+    for (std::size_t k = 0; k < regions.size(); ++k) settle(*regions[k], tried[k], seen);
+    return true;
+  }
+
+  bool run_part(const RegionGraph& part, std::map<ValueId, Tensor>& seen) {
+    const auto bytes = export_onnx(part.graph);
+    if (!bytes) return false;
+    Values inputs;
+    for (std::size_t k = 0; k < part.inputs.size(); ++k) inputs.push_back({part.graph.values[at(part.graph.inputs[k])].name, view_.values().at(part.inputs[k])});
+    const Outcome o = run_program(*q_.backend, std::make_shared<const std::string>(*bytes), inputs);
+    const Outputs* answer = o.outputs();
+    if (!answer) return false;
+    for (std::size_t k = 0; k < part.outputs.size() && k < answer->values.size(); ++k)
+      if (answer->values[k].tensor()) seen.emplace(part.outputs[k], *answer->values[k].tensor());
+    return true;
+  }
+
+  void settle(const Region& r, const std::vector<ValueId>& tried, const std::map<ValueId, Tensor>& seen) {
+    bool same = true;
+    for (int n : r.nodes)
+      for (ValueId id : g_.nodes[static_cast<std::size_t>(n)].outputs) {
+        if (id == AbsentValue || !view_.visible(id)) continue;
+        const auto it = seen.find(id);
+        same = same && it != seen.end() && same_elements(it->second, view_.values().at(id));
       }
-    got.resize(kept_outputs.size());
-    part->graph.outputs = kept_outputs;
-    auto graph = std::make_shared<const Graph>(std::move(part->graph));
-    const Expectation e = region_expectation(q_.specification, graph, inputs, q_.options);
-    Verdict v = judge(e, got);
-    if (v.verdict == Class::Conforms && v.counts.allowed > 0 && nodes.size() > 1 && tells_nothing(e)) {
-      v.verdict = Class::IllConditioned;
-      v.reason = fmt::format("a region of {} operators, from {} on, admits nearly everything", nodes.size(), describe(g_.nodes[static_cast<std::size_t>(nodes.front())]));
-    } else if (v.verdict == Class::Violation) {
-      v.reason = fmt::format("region of {} operators from {}: {}", nodes.size(), describe(g_.nodes[static_cast<std::size_t>(nodes.front())]), v.reason);
+    for (ValueId id : tried) same = same && seen.count(id);
+    if (same) {
+      for (ValueId id : tried) view_.show(id, seen.at(id));
+      return;
     }
-    return v;
+    if (tried.size() == 1) {
+      stuck_.insert(tried[0]);
+      return;
+    }
+    std::size_t open = 0;
+    for (ValueId id : r.hidden) open += !stuck_.count(id) && exposable(id);
+    ++failures_[{r.nodes.front(), open}];
   }
 
-  static Verdict undecided(std::string reason) {
-    Verdict v;
-    v.verdict = Class::Undecided;
-    v.reason = std::move(reason);
-    return v;
+  // That regions alone do not mind does not bind the whole model.
+  void confirm(const RegionView& sure) {
+    end_ += std::chrono::seconds(30);
+    trials_ = std::min(trials_, MostTrials - 8);
+    std::vector<ValueId> gained;
+    for (ValueId id : made_visible())
+      if (!sure.visible(id)) gained.push_back(id);
+    view_ = sure;
+    depth_ = 0;
+    whole_model(gained);
   }
 
   const RegionQuestion& q_;
   const Graph& g_;
-  ModelCheck& out_;
-  std::vector<ValueId> candidates_, kept_;
-  std::map<std::string, Tensor> seen_;
-  int trials_ = 0;
+  RegionView view_;
+  std::set<ValueId> nameless_;                               // inside functions that are not written out
+  std::set<ValueId> stuck_;                                  // could not be shown even alone
+  std::map<std::pair<int, std::size_t>, int> failures_;      // by a region's first node and what is open in it
+  Clock::time_point end_;
+  int trials_ = 0, depth_ = 0;
+  bool out_of_time_ = false;
 };
+
+std::string names_of(const Graph& g, const std::vector<int>& nodes) {
+  constexpr std::size_t Most = 4;
+  std::string out;
+  for (std::size_t k = 0; k < nodes.size() && k < Most; ++k) out += (k ? ", " : "") + describe(g.nodes[static_cast<std::size_t>(nodes[k])]);
+  if (nodes.size() > Most) out += fmt::format(" and {} more", nodes.size() - Most);
+  return out;
+}
+
+Verdict judge_region(const RegionQuestion& q, const RegionView& view, const Region& r) {
+  RegionGraph part = view.extract({&r}, {});
+  MaybeTensors inputs, got;
+  for (ValueId id : part.inputs) inputs.emplace_back(view.values().at(id));
+  for (ValueId id : part.outputs) got.emplace_back(view.values().at(id));
+  return judge_unit(q.judging, std::make_shared<const Graph>(std::move(part.graph)), inputs, got);
+}
 
 }  // namespace
 
-void judge_by_regions(const RegionQuestion& question, const Expectation& whole, ModelCheck& out) { Regions(question, out).run(whole); }
-
-Result<ModelCheck> check_outputs(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
-                                 const std::vector<std::optional<Tensor>>& inputs, const std::vector<std::optional<Tensor>>& outputs, const CheckOptions& options) {
-  interp::Session session(specification, graph, {});
-  if (Status s = session.check_inputs(inputs); !s) return s.error();
-  ModelCheck out;
-  out.backend = "outputs from files";
-  out.profile = options.profile.name;
-  const Expectation e = region_expectation(specification, graph, inputs, options);
-  if (e.error && e.error->kind != ErrorKind::Requirement && e.error->kind != ErrorKind::Undefined && e.error->kind != ErrorKind::Limit) return *e.error;
-  out.whole = judge(e, outputs);
-  if (out.whole.verdict == Class::Conforms && out.whole.counts.allowed > 0 && graph->nodes.size() > 1 && tells_nothing(e)) {
-    out.whole.verdict = Class::IllConditioned;
-    out.whole.reason = "the whole model is one region, and its allowed sets admit nearly everything";
+void judge_by_regions(const RegionQuestion& q, ModelCheck& out) {
+  Search search(q);
+  const RegionView view = search.run();
+  const std::vector<Region> regions = view.regions();
+  std::size_t fused = 0, largest = 0, wide = 0, hidden = 0, done = 0;
+  Verdict worst;
+  Counts counts;
+  for (const Region& r : regions) {
+    if (q.judging.options->progress) q.judging.options->progress(done, regions.size(), "judging regions of the uncut model");
+    ++done;
+    hidden += r.hidden.size();
+    if (r.nodes.size() > 1) ++fused, largest = std::max(largest, r.nodes.size());
+    RegionCheck c;
+    c.operators = names_of(*q.graph, r.nodes);
+    for (int n : r.nodes) c.nodes.push_back(static_cast<std::size_t>(n));
+    c.verdict = judge_region(q, view, r);
+    counts.add(c.verdict.counts);
+    wide += c.verdict.verdict == Class::IllConditioned;
+    if (severity(c.verdict.verdict) > severity(worst.verdict)) {
+      worst = c.verdict;
+      if (r.nodes.size() > 1) worst.reason = fmt::format("the region {}: {}", c.operators, worst.reason);
+    }
+    if (r.nodes.size() > 1 || exit_status(c.verdict.verdict) != 0) out.regions.push_back(std::move(c));
   }
-  out.note = "the whole model is one region";
-  return out;
+  worst.counts = counts;
+  // What is vacuous in one region says nothing of the others.
+  if (worst.verdict == Class::Vacuous && counts.vacuous < counts.elements) worst.verdict = Class::Conforms, worst.reason.clear();
+  out.whole = std::move(worst);
+  out.note = fmt::format("exposing every value changes the bits; with {} of them left inside the bits stay: {} regions of 2 to {} operators, judged as units{}{}", hidden, fused, std::max<std::size_t>(largest, 2),
+                         wide ? fmt::format(" ({} too wide to tell)", wide) : "", search.out_of_time() ? "; the search for smaller ones was stopped" : "");
 }
 
 }  // namespace ulpian::diff

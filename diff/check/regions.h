@@ -1,23 +1,23 @@
-// Outputs that cannot be judged operator by operator: regions of a graph as one unit. Private to diff/check.
+// Outputs that cannot be judged operator by operator: parts of the uncut model as units. Private to diff/check.
 #pragma once
 
-#include "diff/check/check_model.h"
+#include "diff/check/programs.h"
 
 namespace ulpian::diff {
 
 struct RegionQuestion {
-  std::shared_ptr<const language::Specification> specification;
+  Judging judging;
   std::shared_ptr<const Graph> graph;
   Backend* backend = nullptr;
-  std::shared_ptr<const std::string> model;
+  Bytes model;               // whose values can be exposed by name, those inside functions only if so said
+  bool functions_inlined = false;
   Values given;
-  std::vector<std::optional<Tensor>> inputs;
+  MaybeTensors inputs;
   const Outcome* uncut = nullptr;
-  const CheckOptions& options;
 };
 
-// The verdict of the uncut model's outputs when exposing values changes them: values are exposed as far as the bits stay, and what lies between
-// is judged as fused regions.
-void judge_by_regions(const RegionQuestion& question, const Expectation& whole, ModelCheck& out);
+// The verdict of the uncut model's outputs when exposing values changes them: values are made visible as far as the bits stay, and what lies
+// between visible values is judged as one unit. Fills `whole`, `regions` and `note`.
+void judge_by_regions(const RegionQuestion& question, ModelCheck& out);
 
 }  // namespace ulpian::diff

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "diff/backends/outcome.h"
+#include "diff/compare/ulp.h"
 #include "interp/allowed/allowed.h"
 #include "spec/core/diagnostic.h"
 
@@ -18,15 +19,18 @@ enum class Class : std::uint8_t {
   Conforms,
   Vacuous,         // conforms, but the set admits everything for all elements: counted, never a pass
   IllConditioned,  // a region whose allowed set is too wide to tell anything
-  Undecided,       // a limit met while deciding
+  Undecided,       // a limit met while deciding, or an operator that is not defined here
   Refused,         // the backend does not have it
   Violation,       // a value outside the allowed set, with a witness
   Lenient,         // answered where it must refuse
   Failed, Crashed, Hung, OutOfMemory,
+  InternalError,   // Ulpian contradicts itself on an element that it would have called a violation: ours to repair, no verdict on the backend
 };
 std::string_view name_of(Class c);
 // 0 conforms, 1 does not, 3 undecided; of several verdicts the status is 1 if any is 1, else 3 if any is 3.
 int exit_status(Class c);
+// For the worst of several: faults above open questions, those above what conforms.
+int severity(Class c);
 
 struct Witness {
   std::size_t output = 0;
@@ -38,6 +42,10 @@ struct Witness {
   Bits canonical = 0;
   std::string allowed;           // as text
   double distance = 0;           // to the allowed set, in ULP of its nearest end; infinite where that has no meaning
+  // Of the definition over the reals, where it was found: to 17 digits, and how far the answer and the nearest allowed value lie from it.
+  std::string true_value;
+  double got_from_true = 0;
+  double allowed_from_true = 0;
 };
 
 struct Counts {
@@ -46,7 +54,9 @@ struct Counts {
   std::int64_t allowed = 0;    // else inside the allowed set, which does not admit everything
   std::int64_t vacuous = 0;    // the set admits everything
   std::int64_t outside = 0;
-  double worst_ulps = 0;       // distance to canonical, over elements where both are finite
+  double worst_ulps = 0;       // distance to canonical, over elements where both are numbers; an infinity counts as 2^(e_max+1)
+
+  void add(const Counts& other);
 };
 
 struct Verdict {
@@ -57,9 +67,16 @@ struct Verdict {
   std::string evidence;            // a backend's message or error output
 };
 
+// Found again by other means for one element, where they reach that far.
+struct SecondOpinion {
+  std::optional<Bits> canonical;         // by the scalar evaluator
+  std::optional<interp::Real> real;      // the true value of a float
+  std::optional<Bits> ideal;             // the true value, rounded once
+};
+
 // What an implementation should have answered.
 struct Expectation {
-  // Kind Requirement: an implementation must refuse. Undefined: anything conforms. Limit: undecided.
+  // Kind Requirement: an implementation must refuse. Undefined: anything conforms. Others: undecided.
   std::optional<Diagnostic> error;
   std::optional<Diagnostic> undefined;                        // found on the values: anything conforms
   std::vector<std::optional<Tensor>> canonical;               // per output; empty where it is not looked at
@@ -68,17 +85,16 @@ struct Expectation {
   std::vector<std::string> names;
   // Other meanings that the standard leaves open for the operator as a whole (a static `one of`): it conforms under one of them, or not.
   std::vector<std::function<Expectation()>> others;
-  // Any order of the same slices along these axes, the same in all outputs.
+  // In each line along these axes any order, the same in all outputs.
   std::vector<std::int64_t> unordered_axes;
+  // Asked for some of the elements outside before they are called a violation.
+  std::function<SecondOpinion(std::size_t output, std::int64_t position)> second_opinion;
 };
 
 // `got` per output of the expectation; an output that the backend does not give is empty.
 Verdict judge(const Expectation& expected, const std::vector<std::optional<Tensor>>& got);
 // Refusals, crashes and the like included.
 Verdict judge(const Expectation& expected, const Outcome& outcome);
-
-// The distance between two finite values of a float type in ULP of the larger's binade (numerics.md, section 0); 0 for equal values.
-double distance_in_ulps(ElementType type, Bits got, Bits reference);
 
 // `output "y"[0, 3] is 1.5 (0x3fc00000); allowed is [1.25, 1.375], canonical 1.3125 (0x...): 8.1 ULP outside`
 std::string to_string(const Witness& witness);

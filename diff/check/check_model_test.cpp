@@ -1,0 +1,241 @@
+#include "diff/check/check_model.h"
+
+#include <limits>
+
+#include "diff/check/check_test_support.h"
+
+namespace ulpian::diff {
+namespace {
+
+constexpr ElementType F32 = ElementType::F32, I64 = ElementType::I64;
+constexpr float Nan = std::numeric_limits<float>::quiet_NaN();
+
+// r = relu(x); s = r + c; y = max(s, x); with a constant that a node gives.
+GraphMaker three() {
+  GraphMaker m;
+  m.input("x", F32, {3}).node("Constant", {}, {"c"}, {{"value", floats({0.5f, 0.25f, 1})}});
+  m.node("Relu", {"x"}, {"r"}).node("Add", {"r", "c"}, {"s"}).node("Max", {"s", "x"}, {"y"}).output("y");
+  return m;
+}
+
+TEST(Check, ARightBackendConformsInPlaceAndAsAWhole) {
+  const ModelCheck m = check_faulty("", three(), tensors({floats({1, -2, 3})}));
+  ASSERT_EQ(m.nodes.size(), 4u);
+  expect_only(m, 0, Class::Conforms);
+  EXPECT_TRUE(m.transfers);
+  EXPECT_EQ(m.whole.verdict, Class::Conforms);
+  EXPECT_EQ(m.whole.counts.elements, 3);
+  EXPECT_EQ(m.overall(), Class::Conforms);
+  for (const NodeCheck& n : m.nodes) {
+    EXPECT_EQ(n.exposure, Exposure::InPlace);
+    EXPECT_EQ(n.verdict.counts.elements, 3);
+    EXPECT_EQ(n.verdict.counts.equal, 3);
+  }
+  EXPECT_EQ(m.nodes[2].place, "model.onnx, node 2");
+}
+
+TEST(Check, OneUlpInAnAddIsAViolationOfThatAdd) {
+  const ModelCheck m = check_faulty("add-ulp", three(), tensors({floats({1, -2, 3})}));
+  expect_only(m, 2, Class::Violation);
+  const Verdict& v = m.nodes[2].verdict;
+  EXPECT_EQ(v.counts.outside, 1);
+  EXPECT_EQ(v.counts.equal, 2);
+  EXPECT_EQ(v.counts.worst_ulps, 1);
+  ASSERT_TRUE(v.witness);
+  EXPECT_EQ(v.witness->index, Extents{1});
+  EXPECT_EQ(v.witness->got, f32(0.25f) + 1);
+  EXPECT_EQ(v.witness->canonical, f32(0.25f));
+  EXPECT_EQ(v.witness->true_value, "0.25");
+  EXPECT_EQ(v.witness->got_from_true, 1);
+  EXPECT_EQ(m.whole.verdict, Class::Violation);
+  EXPECT_EQ(exit_status(m.overall()), 1);
+}
+
+TEST(Check, ADroppedTermOfALongSumIsFound) {
+  // The bound for any order is (n - 1) u S = 2047 * 2^-24 * 2048 = 0.25: a missing 1 cannot hide.
+  GraphMaker g;
+  g.input("x", F32, {2048}).constant("axes", integers({0})).node("ReduceSum", {"x", "axes"}, {"y"}, {{"keepdims", std::int64_t{0}}}).output("y");
+  const ModelCheck m = check_faulty("drop-term", g, tensors({floats(std::vector<float>(2048, 1))}));
+  expect_only(m, 0, Class::Violation);
+  ASSERT_TRUE(m.nodes[0].verdict.witness);
+  EXPECT_EQ(m.nodes[0].verdict.witness->true_value, "2048");
+  EXPECT_EQ(m.nodes[0].verdict.witness->got, f32(2047));
+}
+
+TEST(Check, ANumberForNanIsFound) {
+  const ModelCheck m = check_faulty("nan-swap", three(), tensors({floats({1, Nan, 3})}));
+  ASSERT_EQ(m.nodes.size(), 4u);
+  EXPECT_EQ(m.nodes[3].verdict.verdict, Class::Violation) << m.nodes[3].verdict.reason;
+}
+
+TEST(Check, FlushedSubnormalsAreFound) {
+  GraphMaker g;
+  g.input("x", F32, {2}).constant("c", floats({0x1p-120f, 1})).node("Mul", {"x", "c"}, {"y"}).output("y");
+  const ModelCheck m = check_faulty("flush", g, tensors({floats({0x1p-20f, 3})}));
+  expect_only(m, 0, Class::Violation);
+  EXPECT_EQ(m.nodes[0].verdict.witness->got, 0u);
+  EXPECT_EQ(m.nodes[0].verdict.witness->distance, 512);  // 2^-140 is 512 least subnormals
+}
+
+TEST(Check, AWrongTieIsFound) {
+  GraphMaker g;
+  g.input("x", F32, {3}).node("Round", {"x"}, {"y"}).output("y");
+  const ModelCheck m = check_faulty("wrong-tie", g, tensors({floats({2.5f, 1, 4})}));
+  expect_only(m, 0, Class::Violation);
+  EXPECT_EQ(m.nodes[0].verdict.witness->canonical, f32(2));
+}
+
+TEST(Check, WrongTypesExtentsAndMissingOutputsAreSaid) {
+  for (const char* fault : {"wrong-type", "wrong-extents"}) {
+    GraphMaker g;
+    g.input("x", F32, {3}).node("Relu", {"x"}, {"y"}).output("y");
+    expect_only(check_faulty(fault, g, tensors({floats({1, 2, 3})})), 0, Class::Violation);
+  }
+  GraphMaker g;
+  g.input("x", F32, {3}).node("Relu", {"x"}, {"r"}).node("Relu", {"x"}, {"y"}).output("r").output("y");
+  const ModelCheck m = check_faulty("missing-output", g, tensors({floats({1, 2, 3})}));
+  EXPECT_NE(exit_status(m.overall()), 0);
+}
+
+TEST(Check, SlicesInAnotherOrderConformWhereNoneIsAsked) {
+  GraphMaker g;
+  g.input("x", F32, {5}).constant("k", integers({3})).node("TopK", {"x", "k"}, {"values", "indices"}, {{"sorted", std::int64_t{0}}}).output("values").output("indices");
+  const Tensors x = tensors({floats({3, 9, 1, 7, 5})});
+  const ModelCheck m = check_faulty("reverse", g, x);
+  expect_only(m, 0, Class::Conforms);
+  EXPECT_EQ(m.whole.verdict, Class::Conforms);
+  g.edit().nodes[0].attributes["sorted"] = std::int64_t{1};
+  expect_only(check_faulty("reverse", g, x), 0, Class::Violation);
+}
+
+TEST(Check, AnsweringWhereItMustRefuseIsLenient) {
+  GraphMaker g;
+  g.input("x", F32, {3}).input("i", I64, {2}).node("Gather", {"x", "i"}, {"y"}).output("y");
+  const Tensors outside = tensors({floats({1, 2, 3}), integers({0, 7})});
+  const ModelCheck lenient = check_faulty("clamp", g, outside);
+  expect_only(lenient, 0, Class::Lenient);
+  EXPECT_EQ(exit_status(lenient.overall()), 1);
+  const ModelCheck right = check_faulty("", g, outside);
+  expect_only(right, 0, Class::Conforms);
+  EXPECT_EQ(right.whole.verdict, Class::Conforms) << right.whole.reason;
+}
+
+// --- what cannot be seen in place
+
+TEST(Check, OperatorsRunAloneWhereTheExposedModelIsRefused) {
+  const ModelCheck m = check_faulty("refuse-exposed", three(), tensors({floats({1, -2, 3})}));
+  expect_only(m, 0, Class::Conforms);
+  for (std::size_t n = 1; n < 4; ++n) EXPECT_EQ(m.nodes[n].exposure, Exposure::Alone);
+  EXPECT_FALSE(m.transfers);
+  EXPECT_NE(m.exposing.find("too many outputs"), std::string::npos) << m.exposing;
+  // The uncut model is one region then; every operator in it is exact.
+  EXPECT_EQ(m.whole.verdict, Class::Conforms) << m.whole.reason;
+}
+
+TEST(Check, ACrashOrHangIsThatNodesAndTheRestGoesOn) {
+  const ModelCheck m = check_faulty("crash:onnx.Add", three(), tensors({floats({1, -2, 3})}));
+  expect_only(m, 2, Class::Crashed);
+  EXPECT_EQ(m.whole.verdict, Class::Crashed);
+  EXPECT_GE(m.restarts, 2);
+  const ModelCheck h = check_faulty("hang:onnx.Max", three(), tensors({floats({1, -2, 3})}));
+  expect_only(h, 3, Class::Hung);
+  const ModelCheck r = check_faulty("refuse:onnx.Relu", three(), tensors({floats({1, -2, 3})}));
+  expect_only(r, 1, Class::Refused);
+  EXPECT_EQ(exit_status(r.overall()), 3);
+}
+
+TEST(Check, TooManyValuesAtOnceComeInParts) {
+  GraphMaker g;
+  g.input("x", F32, {2}).constant("c", floats({1, 2}));
+  std::string last = "x";
+  for (int k = 0; k < 12; ++k) {
+    const std::string next = "v" + std::to_string(k);
+    g.node("Add", {last, "c"}, {next});
+    last = next;
+  }
+  g.output(last);
+  const ModelCheck m = check_faulty("memory-exposed:5", g, tensors({floats({1, 2})}));
+  expect_only(m, 0, Class::Conforms);
+  for (const NodeCheck& n : m.nodes) EXPECT_EQ(n.exposure, Exposure::InPlace) << n.node;
+  EXPECT_TRUE(m.transfers);
+}
+
+// --- what exposing changes
+
+TEST(Check, AFusedRegionIsFoundAndJudgedAsAUnit) {
+  // y = relu(a * b + c), then + 1: the product is not rounded unless it is looked at.
+  GraphMaker g;
+  g.input("a", F32, {1}).input("b", F32, {1}).input("c", F32, {1}).constant("one", floats({1}));
+  g.node("Relu", {"a"}, {"p"}).node("Mul", {"p", "b"}, {"m"}).node("Add", {"m", "c"}, {"s"}).node("Relu", {"s"}, {"r"}).node("Add", {"r", "one"}, {"y"}).output("y").output("r");
+  const float x = 1 + 0x1p-12f;  // x * x = 1 + 2^-11 + 2^-24: the last bit is lost when it rounds
+  const ModelCheck m = check_faulty("fuse", g, tensors({floats({x}), floats({x}), floats({-1})}));
+  expect_only(m, 0, Class::Conforms);
+  EXPECT_FALSE(m.transfers);
+  ASSERT_EQ(m.regions.size(), 1u) << m.note;
+  EXPECT_EQ(m.regions[0].nodes, (std::vector<std::size_t>{1, 2}));
+  EXPECT_NE(m.regions[0].operators.find("Mul"), std::string::npos);
+  // Excess precision inside an f32 operator pair is no freedom of the standard profile.
+  EXPECT_EQ(exit_status(m.whole.verdict), 1) << m.whole.reason;
+  EXPECT_NE(m.whole.reason.find("Mul"), std::string::npos) << m.whole.reason;
+}
+
+// --- odd graphs
+
+TEST(Check, OutputsThatAreInputsConstantsOrTwice) {
+  GraphMaker g;
+  g.input("x", F32, {2}).constant("c", floats({1, 2})).node("Relu", {"x"}, {"y"}).node("Relu", {"y"}, {"z"}).output("y").output("z");
+  g.edit().outputs.push_back(g.edit().inputs[0]);
+  const ModelCheck m = check_faulty("", g, tensors({floats({1, 2})}));
+  expect_only(m, 0, Class::Conforms);
+  EXPECT_TRUE(m.transfers);
+  EXPECT_EQ(m.whole.verdict, Class::Conforms);
+  EXPECT_EQ(m.whole.counts.elements, 6);
+}
+
+TEST(Check, AbsentInputsAndOutputs) {
+  GraphMaker g;
+  g.input("x", F32, {3}).constant("high", floats({2}, Extents{})).node("Clip", {"x", "", "high"}, {"y"}).output("y");
+  g.constant("k", integers({2})).node("TopK", {"y", "k"}, {"", "i"}).output("i");
+  const ModelCheck m = check_faulty("", g, tensors({floats({1, 5, -3})}));
+  expect_only(m, 0, Class::Conforms);
+  EXPECT_TRUE(m.transfers);
+}
+
+TEST(Check, AnOperatorThatIsNotDefinedLeavesItsOwnNodeOpen) {
+  GraphMaker g;
+  g.input("x", F32, {3}).node("Relu", {"x"}, {"r"}).node("NoSuchThing", {"r"}, {"s"}).node("Relu", {"s"}, {"y"}).output("y");
+  // The backend does not have it either: what comes after it was not seen.
+  const ModelCheck m = check_faulty("", g, tensors({floats({1, 5, -3})}));
+  ASSERT_EQ(m.nodes.size(), 3u);
+  EXPECT_EQ(m.nodes[0].verdict.verdict, Class::Conforms) << m.nodes[0].verdict.reason;
+  EXPECT_EQ(exit_status(m.nodes[1].verdict.verdict), 3) << m.nodes[1].verdict.reason;
+  EXPECT_EQ(m.nodes[2].verdict.verdict, Class::Undecided);
+  EXPECT_EQ(exit_status(m.overall()), 3);
+}
+
+TEST(Check, InputsThatDoNotFitAreAnError) {
+  const auto graph = three().graph();
+  auto backend = Backend::open({ULPIAN_FAULTY_BACKEND, ""}, OpenOptions{});
+  ASSERT_TRUE(backend.ok());
+  const auto m = check_model(shipped(), graph, std::make_shared<const std::string>(*export_onnx(*graph)), *backend, tensors({floats({1, 2})}), standard());
+  ASSERT_FALSE(m.ok());
+  EXPECT_EQ(m.error().kind, ErrorKind::Input);
+}
+
+// --- outputs made elsewhere
+
+TEST(Check, OutputsMadeElsewhereAreOneRegion) {
+  const auto graph = three().graph();
+  const Tensors x = tensors({floats({1, -2, 3})});
+  auto m = check_outputs(shipped(), graph, x, tensors({floats({1.5f, 0.25f, 4})}), standard());
+  ASSERT_TRUE(m.ok());
+  EXPECT_EQ(m->whole.verdict, Class::Conforms);
+  m = check_outputs(shipped(), graph, x, tensors({floats({1.5f, 0.25f, 5})}), standard());
+  ASSERT_TRUE(m.ok());
+  EXPECT_EQ(m->whole.verdict, Class::Violation);
+  EXPECT_EQ(m->whole.witness->position, 2);
+  EXPECT_EQ(m->whole.witness->output_name, "y");
+}
+
+}  // namespace
+}  // namespace ulpian::diff

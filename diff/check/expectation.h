@@ -1,0 +1,30 @@
+// What a call or a graph should answer on given inputs, as the judge takes it. Private to diff/check.
+#pragma once
+
+#include "diff/check/check_model.h"
+
+namespace ulpian::diff {
+
+using MaybeTensors = std::vector<std::optional<Tensor>>;
+
+// What the expectations of one check share.
+struct Judging {
+  std::shared_ptr<const language::Specification> specification;
+  const CheckOptions* options = nullptr;
+  std::shared_ptr<double> seconds_left;  // for second opinions
+
+  Judging(std::shared_ptr<const language::Specification> spec, const CheckOptions& o)
+      : specification(std::move(spec)), options(&o), seconds_left(std::make_shared<double>(o.second_opinion_seconds)) {}
+  interp::Limits limits(double seconds) const;  // from now, within the options'
+};
+
+// One call; `graph` must outlive the answer. `arguments` as Node::inputs.
+Expectation expect_call(const Judging& judging, const Graph& graph, const Node& node, const MaybeTensors& arguments);
+
+// A graph as one unit.
+Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs);
+
+// The unit's verdict: of a single call, its own; else ill-conditioned where the sets admit too much to tell anything.
+Verdict judge_unit(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs, const MaybeTensors& got);
+
+}  // namespace ulpian::diff

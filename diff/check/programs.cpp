@@ -1,0 +1,62 @@
+#include "diff/check/programs.h"
+
+#include <algorithm>
+#include <map>
+
+#include "spec/import/onnx/export_onnx.h"
+
+namespace ulpian::diff {
+
+Values to_values(const Graph& graph, const std::vector<ValueId>& ids, const MaybeTensors& tensors) {
+  Values out;
+  for (std::size_t k = 0; k < ids.size() && k < tensors.size(); ++k)
+    if (tensors[k]) out.push_back({graph.values[static_cast<std::size_t>(ids[k])].name, *tensors[k]});
+  return out;
+}
+
+Outcome run_program(Backend& backend, Bytes bytes, const Values& inputs) {
+  Program program;
+  program.bytes = std::move(bytes);
+  for (const Value& v : inputs) program.inputs.push_back({v.name, v.tensor()->type(), v.tensor()->extents()});
+  Prepared prepared = backend.prepare(program);
+  if (!prepared.ok()) return std::move(*prepared.trouble);
+  Outcome out = backend.run(prepared.program, inputs);
+  backend.release(prepared.program);
+  return out;
+}
+
+Outcome run_exposed(Backend& backend, const std::string& model, const Graph& graph, std::span<const ValueId> wanted, const Values& inputs) {
+  std::vector<GraphValue> values;
+  for (ValueId id : wanted) {
+    GraphValue v;
+    v.name = graph.values[static_cast<std::size_t>(id)].name;
+    values.push_back(std::move(v));
+  }
+  auto bytes = expose_values(std::as_bytes(std::span(model.data(), model.size())), values, graph.source);
+  if (bytes) return run_program(backend, std::make_shared<const std::string>(std::move(*bytes)), inputs);
+  Outcome o;
+  o.what = Failed{FailureCause::Internal, "the intermediate values cannot be made outputs: " + bytes.error().message};
+  return o;
+}
+
+bool same_outputs(const Outcome& a, const Outcome& b) {
+  if (!a.outputs() || !b.outputs()) return false;
+  std::map<std::string, const Value*> other;
+  for (const Value& v : b.outputs()->values) other[v.name] = &v;
+  return std::all_of(a.outputs()->values.begin(), a.outputs()->values.end(), [&](const Value& v) {
+    const auto it = other.find(v.name);
+    return it != other.end() && v.tensor() && it->second->tensor() && same_elements(*v.tensor(), *it->second->tensor());
+  });
+}
+
+bool is_constant(const Node& node) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [](ValueId id) { return id == AbsentValue; }) && !has_body(node);
+}
+
+bool has_body(const Node& node) {
+  return std::any_of(node.attributes.begin(), node.attributes.end(), [](const auto& a) {
+    return std::holds_alternative<std::shared_ptr<const Graph>>(a.second) || std::holds_alternative<std::vector<std::shared_ptr<const Graph>>>(a.second);
+  });
+}
+
+}  // namespace ulpian::diff

@@ -1,0 +1,163 @@
+#include "diff/check/region_graph.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "diff/check/programs.h"
+#include "spec/core/cut.h"
+
+namespace ulpian::diff {
+namespace {
+
+std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
+
+// Builds the graph of some regions; values are numbered anew.
+class Extractor {
+public:
+  Extractor(const RegionView& view, const std::map<ValueId, Tensor>& constants) : view_(view), whole_(view.graph()), constants_(constants) {
+    out_.graph.name = whole_.name;
+    out_.graph.source = whole_.source;
+  }
+
+  RegionGraph run(const std::vector<int>& nodes, const std::vector<ValueId>& further) {
+    std::set<ValueId> made;
+    for (int n : nodes)
+      for (ValueId id : whole_.nodes[static_cast<std::size_t>(n)].outputs)
+        if (id != AbsentValue) made.insert(id);
+    made_ = &made;
+    for (int n : nodes) add(n);
+    for (ValueId id : made)
+      if (view_.visible(id)) output(id);
+    for (ValueId id : further) output(id);
+    return std::move(out_);
+  }
+
+private:
+  ValueId fresh(ValueId id, const std::string& name) {
+    GraphValue v = whole_.values[at(id)];
+    v.name = name;
+    out_.graph.values.push_back(std::move(v));
+    return static_cast<ValueId>(out_.graph.values.size() - 1);
+  }
+
+  // As the graph makes it.
+  ValueId own(ValueId id) {
+    const auto [it, added] = numbers_.emplace(id, 0);
+    if (added) it->second = fresh(id, whole_.values[at(id)].name);
+    return it->second;
+  }
+
+  // As a node reads it.
+  ValueId read(ValueId id) {
+    const auto constant = constants_.find(id);
+    const bool visible = view_.visible(id);
+    if (constant == constants_.end() && !visible) return own(id);
+    if (const auto it = given_.find(id); it != given_.end()) return it->second;
+    const std::string& name = whole_.values[at(id)].name;
+    const ValueId number = fresh(id, made_->count(id) ? name + "__given" : name);
+    given_.emplace(id, number);
+    if (constant != constants_.end()) {
+      out_.graph.constants.emplace_back(number, constant->second);
+      return number;
+    }
+    const Tensor& t = view_.values().at(id);
+    GraphValue& v = out_.graph.values[at(number)];
+    v.type = t.type();
+    v.extents.emplace();
+    for (std::int64_t e : t.extents()) v.extents->push_back({e, {}});
+    out_.graph.inputs.push_back(number);
+    out_.inputs.push_back(id);
+    return number;
+  }
+
+  void add(int n) {
+    const Node& node = whole_.nodes[static_cast<std::size_t>(n)];
+    // A body names what it reads: those values keep their names.
+    if (has_body(node))
+      for (ValueId id : view_.reads(n)) (void)read(id);
+    Node copy = node;
+    for (ValueId& id : copy.inputs)
+      if (id != AbsentValue) id = read(id);
+    for (ValueId& id : copy.outputs)
+      if (id != AbsentValue) id = own(id);
+    out_.graph.nodes.push_back(std::move(copy));
+  }
+
+  void output(ValueId id) {
+    const ValueId number = own(id);
+    if (view_.visible(id)) out_.graph.values[at(number)].type = view_.values().at(id).type();
+    out_.graph.outputs.push_back(number);
+    out_.outputs.push_back(id);
+  }
+
+  const RegionView& view_;
+  const Graph& whole_;
+  const std::map<ValueId, Tensor>& constants_;
+  const std::set<ValueId>* made_ = nullptr;
+  std::map<ValueId, ValueId> numbers_, given_;
+  RegionGraph out_;
+};
+
+}  // namespace
+
+RegionView::RegionView(const Graph& graph, std::map<ValueId, Tensor> constants)
+    : graph_(&graph), constants_(std::move(constants)), maker_(graph.values.size(), -1), readers_(graph.values.size()) {
+  for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
+    reads_.push_back(reads_of(*graph_, graph_->nodes[n]));
+    for (ValueId id : reads_.back()) ++readers_[at(id)];
+    for (ValueId id : graph_->nodes[n].outputs)
+      if (id != AbsentValue) maker_[at(id)] = static_cast<int>(n);
+  }
+}
+
+std::vector<ValueId> RegionView::landmarks() const {
+  std::set<ValueId> fixed;
+  for (const auto& [id, tensor] : constants_) fixed.insert(id);
+  std::vector<ValueId> out;
+  for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
+    const bool known = std::all_of(reads_[n].begin(), reads_[n].end(), [&](ValueId id) { return fixed.count(id) != 0; });
+    for (ValueId id : graph_->nodes[n].outputs) {
+      if (id == AbsentValue || constant(id)) continue;
+      if (known) fixed.insert(id);
+      if (known || readers_[at(id)] > 1) out.push_back(id);
+    }
+  }
+  return out;
+}
+
+std::vector<Region> RegionView::regions() const {
+  std::vector<int> parent(graph_->nodes.size());
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto root = [&](int x) {
+    while (parent[static_cast<std::size_t>(x)] != x) x = parent[static_cast<std::size_t>(x)] = parent[static_cast<std::size_t>(parent[static_cast<std::size_t>(x)])];
+    return x;
+  };
+  const auto joins = [&](ValueId id) { return maker_[at(id)] >= 0 && !visible(id) && !constant(id); };
+  for (std::size_t n = 0; n < graph_->nodes.size(); ++n)
+    for (ValueId id : reads_[n])
+      if (joins(id)) parent[static_cast<std::size_t>(root(static_cast<int>(n)))] = root(maker_[at(id)]);
+  std::map<int, Region> by_root;
+  for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
+    // What gives constants is no part of anything.
+    const auto& outputs = graph_->nodes[n].outputs;
+    if (std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) { return id == AbsentValue || constant(id); })) continue;
+    Region& r = by_root[root(static_cast<int>(n))];
+    r.nodes.push_back(static_cast<int>(n));
+    for (ValueId id : outputs)
+      if (id != AbsentValue && joins(id) && readers_[at(id)] > 0) r.hidden.push_back(id);
+  }
+  std::vector<Region> out;
+  for (auto& [r, region] : by_root) out.push_back(std::move(region));
+  std::sort(out.begin(), out.end(), [](const Region& a, const Region& b) { return a.nodes[0] < b.nodes[0]; });
+  return out;
+}
+
+RegionGraph RegionView::extract(const std::vector<const Region*>& regions, const std::vector<ValueId>& further_outputs) const {
+  std::vector<int> nodes;
+  for (const Region* r : regions) nodes.insert(nodes.end(), r->nodes.begin(), r->nodes.end());
+  std::sort(nodes.begin(), nodes.end());
+  return Extractor(*this, constants_).run(nodes, further_outputs);
+}
+
+}  // namespace ulpian::diff

@@ -1,0 +1,49 @@
+// A graph seen through the values that are visible in it. Private to diff/check.
+#pragma once
+
+#include <map>
+
+#include "diff/check/expectation.h"
+
+namespace ulpian::diff {
+
+// Nodes that are joined by values nobody sees; the nodes' numbers ascend.
+struct Region {
+  std::vector<int> nodes;
+  std::vector<ValueId> hidden;  // made and read inside, in order
+};
+
+// Some regions as one graph: a visible value is an input wherever it is read (under a name of its own where the graph makes it, too), and an
+// output where it is made.
+struct RegionGraph {
+  Graph graph;
+  std::vector<ValueId> inputs, outputs;  // of the whole graph, in the order of the graph's own
+};
+
+class RegionView {
+public:
+  // `constants`: values that are known before anything runs, what nodes without inputs give among them.
+  RegionView(const Graph& graph, std::map<ValueId, Tensor> constants);
+
+  bool visible(ValueId id) const { return visible_.count(id) != 0; }
+  const std::map<ValueId, Tensor>& values() const { return visible_; }
+  void show(ValueId id, Tensor value) { visible_.insert_or_assign(id, std::move(value)); }
+  void hide(ValueId id) { visible_.erase(id); }
+  bool constant(ValueId id) const { return constants_.count(id) != 0; }
+  // Values whose nodes depend on constants only, and those that several nodes read: what optimisers rarely take into something else.
+  std::vector<ValueId> landmarks() const;
+  std::vector<Region> regions() const;
+  RegionGraph extract(const std::vector<const Region*>& regions, const std::vector<ValueId>& further_outputs) const;
+  const std::vector<ValueId>& reads(int node) const { return reads_[static_cast<std::size_t>(node)]; }
+  const Graph& graph() const { return *graph_; }
+
+private:
+  const Graph* graph_;
+  std::map<ValueId, Tensor> constants_;
+  std::map<ValueId, Tensor> visible_;
+  std::vector<std::vector<ValueId>> reads_;
+  std::vector<int> maker_;   // by value, -1: none
+  std::vector<int> readers_;
+};
+
+}  // namespace ulpian::diff

@@ -1,0 +1,179 @@
+#include "tools/ulpian/check_report.h"
+
+#include <cmath>
+#include <map>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/ulpian/command.h"
+
+namespace ulpian::tools {
+namespace {
+
+using nlohmann::json;
+
+// JSON has no infinity.
+json finite(double v) { return std::isfinite(v) ? json(v) : json(nullptr); }
+
+json to_json(const diff::Verdict& v) {
+  json j{{"class", name_of(v.verdict)},
+         {"elements", v.counts.elements},
+         {"equal", v.counts.equal},
+         {"allowed", v.counts.allowed},
+         {"vacuous", v.counts.vacuous},
+         {"outside", v.counts.outside},
+         {"worst_ulps", finite(v.counts.worst_ulps)}};
+  if (!v.reason.empty()) j["reason"] = v.reason;
+  if (!v.evidence.empty()) j["evidence"] = v.evidence;
+  if (v.witness) {
+    const diff::Witness& w = *v.witness;
+    json& x = j["witness"] = {{"output", w.output_name}, {"index", w.index}, {"type", name_of(w.type)}, {"got_bits", w.got}, {"canonical_bits", w.canonical},
+                              {"got", diff::show_element(w.type, w.got)}, {"canonical", diff::show_element(w.type, w.canonical)}, {"allowed", w.allowed}};
+    if (std::isfinite(w.distance)) x["ulps_outside"] = w.distance;
+    if (!w.true_value.empty()) {
+      x["true_value"] = w.true_value;
+      x["got_from_true_ulps"] = finite(w.got_from_true);
+      x["allowed_from_true_ulps"] = finite(w.allowed_from_true);
+    }
+  }
+  return j;
+}
+
+// One row per operator name.
+struct Row {
+  std::size_t calls = 0;
+  diff::Counts counts;
+  std::map<diff::Class, std::size_t> classes;
+};
+
+std::string percent(std::int64_t part, std::int64_t all) {
+  if (!all) return "-";
+  // Not all is not 100 %.
+  const double share = 100.0 * static_cast<double>(part) / static_cast<double>(all);
+  if (part < all && share >= 99.95) return "<100%";
+  if (part > 0 && share < 0.05) return ">0%";
+  return fmt::format("{:.1f}%", share);
+}
+
+const char* paint(diff::Class c, bool colour) {
+  if (!colour) return "";
+  switch (diff::exit_status(c)) {
+    case 0: return "\033[32m";
+    case 1: return "\033[31m";
+    default: return "\033[33m";
+  }
+}
+
+void print_table(const diff::ModelCheck& m, bool colour) {
+  std::map<std::string, Row> rows;
+  for (const diff::NodeCheck& n : m.nodes) {
+    Row& r = rows[n.op];
+    ++r.calls;
+    ++r.classes[n.verdict.verdict];
+    r.counts.add(n.verdict.counts);
+  }
+  constexpr const char* Line = "{:<28} {:>6} {:>12} {:>9} {:>9} {:>9} {:>10}  {}{}{}\n";
+  fmt::print("{:<28} {:>6} {:>12} {:>9} {:>9} {:>9} {:>10}  {}\n", "operator", "calls", "elements", "same bits", "allowed", "outside", "worst ULP", "verdict");
+  for (const auto& [op, r] : rows) {
+    std::string verdict;
+    diff::Class worst = diff::Class::Conforms;
+    for (const auto& [c, count] : r.classes) {
+      verdict += (verdict.empty() ? "" : ", ") + (r.classes.size() == 1 ? std::string(name_of(c)) : fmt::format("{} {}", count, name_of(c)));
+      if (severity(c) > severity(worst)) worst = c;
+    }
+    if (r.counts.vacuous) verdict += fmt::format(" ({} vacuous)", r.counts.vacuous);
+    fmt::print(Line, op.size() > 28 ? op.substr(0, 25) + "..." : op, r.calls, r.counts.elements, percent(r.counts.equal, r.counts.elements), percent(r.counts.allowed, r.counts.elements),
+               r.counts.outside, r.counts.worst_ulps > 0 ? fmt::format("{:.3g}", r.counts.worst_ulps) : "0", paint(worst, colour), verdict, colour ? "\033[0m" : "");
+  }
+}
+
+void print_verdict(const diff::Verdict& v, const char* indent) {
+  if (!v.reason.empty()) fmt::print("{}{}\n", indent, v.reason);
+  if (!v.evidence.empty()) fmt::print("{}the backend says: {}\n", indent, v.evidence.size() > 600 ? "..." + v.evidence.substr(v.evidence.size() - 600) : v.evidence);
+}
+
+bool worth_telling(const diff::Verdict& v, bool all) { return v.verdict != diff::Class::Conforms && (v.verdict != diff::Class::Vacuous || all); }
+
+void print_details(const diff::ModelCheck& m, bool all) {
+  for (const diff::NodeCheck& n : m.nodes) {
+    if (!worth_telling(n.verdict, all)) continue;
+    fmt::print("\n{}: {}{} ({}){}\n", name_of(n.verdict.verdict), n.op, n.name.empty() ? "" : " \"" + n.name + "\"", n.place, n.exposure == diff::Exposure::Alone ? ", run alone" : "");
+    print_verdict(n.verdict, "  ");
+  }
+}
+
+void print_whole(const diff::ModelCheck& m, bool all) {
+  if (!m.exposing.empty()) fmt::print("\nwith intermediate values as outputs the backend {}: operators were run alone\n", m.exposing);
+  fmt::print("\nuncut model: {}\n", m.note);
+  for (const diff::RegionCheck& r : m.regions) {
+    if (!worth_telling(r.verdict, all)) continue;
+    fmt::print("  {}: {}\n", name_of(r.verdict.verdict), r.operators);
+    print_verdict(r.verdict, "    ");
+  }
+  if (m.regions.empty() && m.whole.verdict != diff::Class::Conforms) {
+    fmt::print("  {}\n", name_of(m.whole.verdict));
+    print_verdict(m.whole, "    ");
+  }
+}
+
+std::string headline(const diff::ModelCheck& m) {
+  const diff::Class c = m.overall();
+  std::size_t conforming = 0;
+  for (const diff::NodeCheck& n : m.nodes) conforming += diff::exit_status(n.verdict.verdict) == 0;
+  std::string text;
+  switch (diff::exit_status(c)) {
+    case 0: text = fmt::format("conforms to {}", m.profile); break;
+    case 1: text = fmt::format("does not conform to {} ({})", m.profile, name_of(c)); break;
+    default: text = fmt::format("undecided ({})", name_of(c)); break;
+  }
+  if (m.nodes.empty()) return text;
+  text += fmt::format(": {} of {} operator calls conform; the uncut model ", conforming, m.nodes.size());
+  if (m.transfers) return text + "has the same bits";
+  if (m.whole.verdict == diff::Class::Conforms) return text + fmt::format("conforms, {} as units", m.regions.size() == 1 ? "1 region judged" : fmt::format("{} regions judged", m.regions.size()));
+  return text + std::string(diff::exit_status(m.whole.verdict) == 3 ? "is " : "") + std::string(name_of(m.whole.verdict));
+}
+
+json to_json(const diff::ModelCheck& m, const std::string& sample) {
+  json j{{"backend", m.backend}, {"backend_version", m.backend_version}, {"profile", m.profile}, {"inputs", sample}, {"verdict", name_of(m.overall())},
+         {"model", to_json(m.whole)}, {"transfers", m.transfers}, {"note", m.note}, {"restarts", m.restarts}, {"operators", json::array()}, {"regions", json::array()}};
+  if (!m.exposing.empty()) j["exposing"] = m.exposing;
+  for (const diff::NodeCheck& n : m.nodes) {
+    json o = to_json(n.verdict);
+    o["node"] = n.node;
+    o["op"] = n.op;
+    o["name"] = n.name;
+    o["place"] = n.place;
+    o["alone"] = n.exposure == diff::Exposure::Alone;
+    j["operators"].push_back(std::move(o));
+  }
+  for (const diff::RegionCheck& r : m.regions) {
+    json o = to_json(r.verdict);
+    o["nodes"] = r.nodes;
+    o["operators"] = r.operators;
+    j["regions"].push_back(std::move(o));
+  }
+  return j;
+}
+
+}  // namespace
+
+std::string json_report(const std::string& model, const std::vector<std::pair<diff::ModelCheck, std::string>>& checks, int exit_status) {
+  json all = json::array();
+  for (const auto& [check, sample] : checks) all.push_back(to_json(check, sample));
+  return json{{"model", model}, {"checks", all}, {"exit_status", exit_status}}.dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+void print_check(const diff::ModelCheck& m, const std::string& sample, bool all) {
+  const bool colour = is_terminal(STDOUT_FILENO);
+  if (!m.nodes.empty()) {
+    print_table(m, colour);
+    print_details(m, all);
+  }
+  print_whole(m, all);
+  fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), m.backend, m.backend_version.empty() ? "" : " " + m.backend_version, colour ? "\033[0m" : "", sample, headline(m));
+}
+
+}  // namespace ulpian::tools
