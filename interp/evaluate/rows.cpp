@@ -96,7 +96,6 @@ template <ElementType T> void find_extreme(const std::byte* bytes, const std::ui
 void Runner::rows(const Step& s) {
   const Tape& t = s.tape;
   if (s.rows == 0) return;
-  const int width = width_of(schedule_->buffers[s.out].type);
   const std::int64_t block = std::min(options_.lanes, std::max<std::int64_t>(1, s.rows * s.columns));
   // Short rows share a block; long ones take several.
   const std::int64_t together = s.compact || s.columns == 0 || s.columns >= block ? 1 : block / s.columns;
@@ -106,7 +105,6 @@ void Runner::rows(const Step& s) {
   const std::int64_t tasks = threads == 1 ? 1 : std::min<std::int64_t>(groups, threads * 8);
   frames_[&s].resize(static_cast<std::size_t>(threads == 1 ? 1 : limits_.threads));
   std::vector<RowState> states(frames_[&s].size());
-  (void)width;
   parallel(tasks, threads == 1 ? 0 : work, [&](std::int64_t task, int worker) {
     RowState& state = states[static_cast<std::size_t>(worker)];
     if (!state.scratch) state.scratch = aligned_bytes(static_cast<std::size_t>(block) * 16);
@@ -120,131 +118,173 @@ void Runner::rows(const Step& s) {
   });
 }
 
-void Runner::reduce_rows(const Step& s, Frame& f, std::int64_t first_row, std::int64_t row_count, RowState& state) {
-  const ElementType type = schedule_->buffers[s.out].type;
-  const int width = width_of(type), body_width = width_of(s.body_type);
-  const KernelTable& table = kernels(options_.instructions);
-  const std::int64_t block = f.block();
-  std::byte* out = writable_[s.out] + offset_of(s) * width;
-  Cell& cell = buffers_[s.out];
-  const ReduceKind kind = s.reduce;
-  const bool dot = kind == ReduceKind::Dot, tree = kind == ReduceKind::Sum || kind == ReduceKind::Product;
-  const std::size_t filter_root = 0, initial_root = s.has_filter ? 1 : 0;
-  const std::size_t body_root = initial_root + (s.has_initial ? 1 : 0);
-  const Bits none = absorbed(kind, type);
-  const std::int64_t chunks = s.columns <= block ? 1 : (s.columns + block - 1) / block;
-  for (std::int64_t chunk = 0; chunk < std::max<std::int64_t>(chunks, 1); ++chunk) {
-    const std::int64_t start = chunk * block;
-    const std::int64_t per_row = std::min(block, s.columns - start);
-    const std::int64_t lanes = chunks == 1 ? row_count * s.columns : per_row;
-    if (lanes > 0) f.run(first_row * s.columns + start, lanes);
-    for (std::int64_t r = 0; r < row_count; ++r) {
-      if (chunk == 0) {
-        state.count = state.position = state.best_at = 0;
-        state.any = state.seen = state.some = false;
-        state.mark = 0;
-        state.best = kind == ReduceKind::All ? 1 : 0;
-        state.sum = 0;
-        state.partial.clear();
-        state.blocks.clear();
-      }
-      const std::int64_t at = r * s.columns;  // chunks == 1, or r == 0
-      const std::uint8_t* keep = s.has_filter && lanes > 0 ? static_cast<const std::uint8_t*>(f.value(filter_root)) + at : nullptr;
-      if (lanes > 0 && cell.poison) {
-        if (s.has_filter)
-          if (const std::uint8_t* p = f.poison(filter_root))
-            for (std::int64_t k = 0; k < per_row; ++k) state.mark = state.mark ? state.mark : p[at + k];
-        for (std::size_t root = body_root; root < s.tape.roots.size(); ++root)
-          if (const std::uint8_t* p = f.poison(root))
-            for (std::int64_t k = 0; k < per_row; ++k) state.mark = state.mark ? state.mark : !keep || keep[k] ? p[at + k] : std::uint8_t{0};
-        if (s.has_initial)
-          if (const std::uint8_t* p = f.poison(initial_root); p && !state.mark) state.mark = p[at];
-      }
-      const std::byte* body = lanes > 0 && kind != ReduceKind::Count ? static_cast<const std::byte*>(f.value(body_root)) + at * body_width : nullptr;
-      if (lanes <= 0) {
-        // nothing
-      } else if (kind == ReduceKind::Count) {
-        if (keep) for (std::int64_t k = 0; k < per_row; ++k) state.count += keep[k];
-        else state.count += per_row;
-      } else if (kind == ReduceKind::Any || kind == ReduceKind::All) {
-        for (std::int64_t k = 0; k < per_row; ++k) {
-          const Bits x = load(body, k, 1);
-          if (!keep || keep[k]) state.best = kind == ReduceKind::Any ? state.best | x : state.best & x;
-        }
-      } else if (kind == ReduceKind::ArgMax || kind == ReduceKind::ArgMin) {
-        const bool greatest = kind == ReduceKind::ArgMax;
-        if (s.body_type == ElementType::F32) {
-          find_extreme<ElementType::F32>(body, keep, per_row, start, greatest, state.best, state.seen, state.best_at);
-        } else if (s.body_type == ElementType::Z) {
-          find_extreme<ElementType::I64>(body, keep, per_row, start, greatest, state.best, state.seen, state.best_at);
-        } else {
-          for (std::int64_t k = 0; k < per_row; ++k) {
-            if (keep && !keep[k]) continue;
-            const Bits x = load(body, k, body_width);
-            if (state.seen && !beats(kind, s.body_type, x, state.best)) continue;
-            state.seen = true;
-            state.best = x;
-            state.best_at = start + k;
-          }
-        }
-      } else if (dot) {
-        const std::byte* second = static_cast<const std::byte*>(f.value(body_root + 1)) + at * body_width;
-        if (chunk == 0 && s.has_initial) {
-          state.sum = load(static_cast<const std::byte*>(f.value(initial_root)), at, width);
-          state.some = true;
-        }
-        if (type == ElementType::F32 && !keep) {
-          const auto* a = reinterpret_cast<const float*>(body);
-          const auto* b = reinterpret_cast<const float*>(second);
-          dot_chain(a, b, per_row, state.position, state.sum, state.some, state.blocks);
-          state.position += per_row;
-        } else {
-          for (std::int64_t k = 0; k < per_row; ++k, ++state.position) {
-            if (state.position > 0 && state.position % DotBlock == 0) {
-              state.blocks.push_back(state.some ? std::optional(state.sum) : std::nullopt);
-              state.sum = 0;
-              state.some = false;
-            }
-            if (keep && !keep[k]) continue;
-            state.some = true;
-            state.sum = fused_multiply_add(type, load(body, k, body_width), load(second, k, body_width), state.sum);
-          }
-        }
-      } else {
-        if (keep) {
-          std::byte* kept = state.scratch.get() + block * 8;
-          for (std::int64_t k = 0; k < per_row; ++k) {
-            state.any = state.any || keep[k] != 0;
-            store(kept, k, width, keep[k] ? load(body, k, width) : none);
-          }
-          body = kept;
-        } else {
-          state.any = true;
-        }
-        const Bits x = tree_of(table, kind, type, state.scratch.get(), body, per_row);
-        state.partial.resize(static_cast<std::size_t>((chunk + 1) * width));
-        store(state.partial.data(), chunk, width, x);
-      }
-      if (chunk + 1 < chunks) continue;
-      Bits result = 0;
-      if (kind == ReduceKind::Count) result = static_cast<Bits>(state.count);
-      else if (kind == ReduceKind::Any || kind == ReduceKind::All) result = state.best;
-      else if (kind == ReduceKind::ArgMax || kind == ReduceKind::ArgMin) result = static_cast<Bits>(state.best_at);
-      else if (dot) {
-        if (lanes <= 0 && s.has_initial) ensure(false, "an empty dot is no row");
-        state.blocks.push_back(state.some ? std::optional(state.sum) : std::nullopt);
-        result = tree_over(type, std::move(state.blocks)).value_or(0);
-      } else if (state.partial.empty()) {
-        result = kind == ReduceKind::Sum ? 0 : none;
-      } else {
-        std::vector<std::byte> more(state.partial.size());
-        result = tree_of(table, kind, type, more.data(), state.partial.data(), static_cast<std::int64_t>(state.partial.size()) / width);
-        if (tree && !state.any) result = kind == ReduceKind::Sum ? 0 : none;
-      }
-      store(out, first_row + r, width, result);
-      if (cell.poison) (*cell.poison)[static_cast<std::size_t>(offset_of(s) + first_row + r)] = state.mark;
+// The leaves of rows, block by block, into a RowState; one kind of reduction after the other.
+class Runner::RowWork {
+public:
+  RowWork(const Step& step, Frame& frame, const Runner& runner)
+      : s_(step), f_(frame), table_(kernels(runner.options_.instructions)), type_(runner.schedule_->buffers[step.out].type), width_(width_of(type_)),
+        body_width_(width_of(step.body_type)), initial_root_(step.has_filter ? 1 : 0), body_root_(initial_root_ + (step.has_initial ? 1 : 0)),
+        none_(absorbed(step.reduce, type_)) {}
+
+  void begin(RowState& r) const {
+    r.count = r.position = r.best_at = 0;
+    r.any = r.seen = r.some = false;
+    r.mark = 0;
+    r.best = s_.reduce == ReduceKind::All ? 1 : 0;
+    r.sum = 0;
+    r.partial.clear();
+    r.blocks.clear();
+  }
+
+  // Lanes [at, at + n) of the frame are the row's leaves from position `start` on.
+  void take(RowState& r, std::int64_t at, std::int64_t n, std::int64_t start, bool poison) const {
+    const std::uint8_t* keep = s_.has_filter ? static_cast<const std::uint8_t*>(f_.value(0)) + at : nullptr;
+    if (poison) take_poison(r, keep, at, n);
+    const std::byte* body = s_.reduce == ReduceKind::Count ? nullptr : static_cast<const std::byte*>(f_.value(body_root_)) + at * body_width_;
+    switch (s_.reduce) {
+      case ReduceKind::Count:
+        if (keep) r.count += std::count(keep, keep + n, std::uint8_t{1});
+        else r.count += n;
+        return;
+      case ReduceKind::Any:
+      case ReduceKind::All: return logic(r, body, keep, n);
+      case ReduceKind::ArgMax:
+      case ReduceKind::ArgMin: return extreme(r, body, keep, n, start);
+      case ReduceKind::Dot: return chain(r, body, keep, at, n, start);
+      case ReduceKind::Sum:
+      case ReduceKind::Product:
+      case ReduceKind::Maximum:
+      case ReduceKind::Minimum: return tree(r, body, keep, n);
     }
   }
+
+  Bits result(RowState& r) const {
+    switch (s_.reduce) {
+      case ReduceKind::Count: return static_cast<Bits>(r.count);
+      case ReduceKind::Any:
+      case ReduceKind::All: return r.best;
+      case ReduceKind::ArgMax:
+      case ReduceKind::ArgMin: return static_cast<Bits>(r.best_at);
+      case ReduceKind::Dot:
+        r.blocks.push_back(r.some ? std::optional(r.sum) : std::nullopt);
+        return tree_over(type_, std::move(r.blocks)).value_or(0);
+      case ReduceKind::Sum:
+      case ReduceKind::Product:
+      case ReduceKind::Maximum:
+      case ReduceKind::Minimum: break;
+    }
+    const Bits nothing = s_.reduce == ReduceKind::Sum ? 0 : none_;
+    if (!r.any) return nothing;
+    std::vector<std::byte> more(r.partial.size());
+    return tree_of(table_, s_.reduce, type_, more.data(), r.partial.data(), static_cast<std::int64_t>(r.partial.size()) / width_);
+  }
+
+private:
+  void take_poison(RowState& r, const std::uint8_t* keep, std::int64_t at, std::int64_t n) const {
+    if (const std::uint8_t* p = s_.has_filter ? f_.poison(0) : nullptr)
+      for (std::int64_t k = 0; k < n; ++k) r.mark = r.mark ? r.mark : p[at + k];
+    for (std::size_t root = body_root_; root < s_.tape.roots.size(); ++root)
+      if (const std::uint8_t* p = f_.poison(root))
+        for (std::int64_t k = 0; k < n; ++k) r.mark = r.mark ? r.mark : !keep || keep[k] ? p[at + k] : std::uint8_t{0};
+    if (const std::uint8_t* p = s_.has_initial ? f_.poison(initial_root_) : nullptr; p && !r.mark) r.mark = p[at];
+  }
+
+  void logic(RowState& r, const std::byte* body, const std::uint8_t* keep, std::int64_t n) const {
+    for (std::int64_t k = 0; k < n; ++k) {
+      const Bits x = load(body, k, 1);
+      if (!keep || keep[k]) r.best = s_.reduce == ReduceKind::Any ? r.best | x : r.best & x;
+    }
+  }
+
+  void extreme(RowState& r, const std::byte* body, const std::uint8_t* keep, std::int64_t n, std::int64_t start) const {
+    const bool greatest = s_.reduce == ReduceKind::ArgMax;
+    if (s_.body_type == ElementType::F32) return find_extreme<ElementType::F32>(body, keep, n, start, greatest, r.best, r.seen, r.best_at);
+    if (s_.body_type == ElementType::Z) return find_extreme<ElementType::I64>(body, keep, n, start, greatest, r.best, r.seen, r.best_at);
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (keep && !keep[k]) continue;
+      const Bits x = load(body, k, body_width_);
+      if (r.seen && !beats(s_.reduce, s_.body_type, x, r.best)) continue;
+      r.seen = true;
+      r.best = x;
+      r.best_at = start + k;
+    }
+  }
+
+  void chain(RowState& r, const std::byte* body, const std::uint8_t* keep, std::int64_t at, std::int64_t n, std::int64_t start) const {
+    const std::byte* second = static_cast<const std::byte*>(f_.value(body_root_ + 1)) + at * body_width_;
+    if (start == 0 && s_.has_initial) {
+      r.sum = load(static_cast<const std::byte*>(f_.value(initial_root_)), at, width_);
+      r.some = true;
+    }
+    if (type_ == ElementType::F32 && !keep) {
+      dot_chain(reinterpret_cast<const float*>(body), reinterpret_cast<const float*>(second), n, r.position, r.sum, r.some, r.blocks);
+      r.position += n;
+      return;
+    }
+    for (std::int64_t k = 0; k < n; ++k, ++r.position) {
+      if (r.position > 0 && r.position % DotBlock == 0) {
+        r.blocks.push_back(r.some ? std::optional(r.sum) : std::nullopt);
+        r.sum = 0;
+        r.some = false;
+      }
+      if (keep && !keep[k]) continue;
+      r.some = true;
+      r.sum = fused_multiply_add(type_, load(body, k, body_width_), load(second, k, body_width_), r.sum);
+    }
+  }
+
+  void tree(RowState& r, const std::byte* body, const std::uint8_t* keep, std::int64_t n) const {
+    if (keep) {
+      std::byte* kept = r.scratch.get() + f_.block() * 8;
+      for (std::int64_t k = 0; k < n; ++k) {
+        r.any = r.any || keep[k] != 0;
+        store(kept, k, width_, keep[k] ? load(body, k, width_) : none_);
+      }
+      body = kept;
+    } else {
+      r.any = true;
+    }
+    const Bits x = tree_of(table_, s_.reduce, type_, r.scratch.get(), body, n);
+    const auto end = static_cast<std::int64_t>(r.partial.size());
+    r.partial.resize(static_cast<std::size_t>(end + width_));
+    store(r.partial.data() + end, 0, width_, x);
+  }
+
+  const Step& s_;
+  Frame& f_;
+  const KernelTable& table_;
+  ElementType type_;
+  int width_, body_width_;
+  std::size_t initial_root_, body_root_;
+  Bits none_;
+};
+
+void Runner::reduce_rows(const Step& s, Frame& f, std::int64_t first_row, std::int64_t row_count, RowState& state) {
+  const RowWork work(s, f, *this);
+  Cell& cell = buffers_[s.out];
+  const int width = width_of(schedule_->buffers[s.out].type);
+  const std::int64_t base = offset_of(s), block = f.block();
+  const auto finish = [&](std::int64_t row) {
+    store(writable_[s.out] + base * width, row, width, work.result(state));
+    if (cell.poison) (*cell.poison)[static_cast<std::size_t>(base + row)] = state.mark;
+  };
+  if (s.columns <= block) {
+    f.run(first_row * s.columns, row_count * s.columns);
+    for (std::int64_t r = 0; r < row_count; ++r) {
+      work.begin(state);
+      work.take(state, r * s.columns, s.columns, 0, cell.poison != nullptr);
+      finish(first_row + r);
+    }
+    return;
+  }
+  // A long row by itself: blocks of a power of two of leaves are whole subtrees.
+  work.begin(state);
+  for (std::int64_t start = 0; start < s.columns; start += block) {
+    const std::int64_t n = std::min(block, s.columns - start);
+    f.run(first_row * s.columns + start, n);
+    work.take(state, 0, n, start, cell.poison != nullptr);
+  }
+  finish(first_row);
 }
 
 void Runner::dot_chain(const float* a, const float* b, std::int64_t n, std::int64_t position, Bits& sum, bool& some, std::vector<std::optional<Bits>>& blocks) {

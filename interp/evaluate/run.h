@@ -66,6 +66,7 @@ private:
   void dot(const Step& step);
   Frame& frame(const Step& step, int worker, std::int64_t block);
   struct RowState;
+  class RowWork;
   void reduce_rows(const Step& step, Frame& frame, std::int64_t row, std::int64_t rows, RowState& state);
   void compact_row(const Step& step, Frame& frame, std::int64_t row, RowState& state);
   static void dot_chain(const float* a, const float* b, std::int64_t n, std::int64_t position, Bits& sum, bool& some, std::vector<std::optional<Bits>>& blocks);
