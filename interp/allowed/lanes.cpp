@@ -127,6 +127,19 @@ void set_anything(Lanes& v, std::int64_t i) {
 }
 
 void set_union(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j, const Lanes& b, std::int64_t k) {
+  const std::uint8_t fa = a.flag(j), fb = b.flag(k);
+  if (!((fa | fb) & NotOneInterval)) {
+    // Intervals that meet.
+    const bool doubles = uses_doubles(v.type);
+    const bool meet = doubles ? a.low(j) <= b.high(k) && b.low(k) <= a.high(j) : !before(v.type, b.ihigh(k), a.ilow(j)) && !before(v.type, a.ihigh(j), b.ilow(k));
+    if (meet) {
+      if (doubles) v.set(i, {before(a.low(j), b.low(k)) ? a.low(j) : b.low(k), before(a.high(j), b.high(k)) ? b.high(k) : a.high(j), 0, 0});
+      else v.set(i, {0, 0, before(v.type, a.ilow(j), b.ilow(k)) ? a.ilow(j) : b.ilow(k), before(v.type, a.ihigh(j), b.ihigh(k)) ? b.ihigh(k) : a.ihigh(j)});
+      if (!v.flags.empty()) v.flags[static_cast<std::size_t>(i)] = 0;
+      if (!v.unions.empty()) v.unions.erase(i);
+      return v.mark(i, fa | fb);
+    }
+  }
   Pieces pieces = pieces_at(a, j);
   for (const Piece& p : pieces_at(b, k)) pieces.push_back(p);
   set_pieces(v, i, std::move(pieces), static_cast<std::uint8_t>(a.flag(j) | b.flag(k)));

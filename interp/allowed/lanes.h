@@ -32,7 +32,7 @@ struct Piece {
 };
 using Pieces = std::vector<Piece>;
 
-inline bool uses_doubles(ElementType t) { return is_float(t) || t == ElementType::R; }
+inline bool uses_doubles(ElementType t) { return (t >= ElementType::F4E2M1 && t <= ElementType::F64) || t == ElementType::R; }
 
 struct Axis {
   core::Variable variable;

@@ -23,9 +23,11 @@ struct Factor {
   bool point = true;
   bool zeros = false;
   std::vector<std::int64_t> hard;
+  std::vector<std::int64_t> may_be_nan, wide;  // lanes whose effect is the same on every sum that they enter
 };
 
-Factor factor_of(const Lanes& v) {
+// `plain`: no term is filtered or may be absent, on either side.
+Factor factor_of(const Lanes& v, bool plain) {
   Factor f;
   const std::size_t n = index(v.n);
   f.middle.resize(n);
@@ -36,7 +38,17 @@ Factor factor_of(const Lanes& v) {
     const auto i = static_cast<std::int64_t>(k);
     const double lo = v.lo[k], hi = v.high(i);
     const std::uint8_t flags = v.flags.empty() ? std::uint8_t{0} : v.flags[k];
-    const bool hard = (flags & (HasNan | Anything | NoValue)) || !finite(lo) || !finite(hi) || ((flags & Skippable) && (lo != 0 || hi != 0));
+    bool hard = (flags & (HasNan | Anything | NoValue)) || !finite(lo) || !finite(hi) || ((flags & Skippable) && (lo != 0 || hi != 0));
+    if (hard && plain && lo == lo && !(flags & (Anything | NoValue))) {
+      if (flags & HasNan) f.may_be_nan.push_back(i);
+      hard = !finite(lo) || !finite(hi);
+      if (hard && lo != hi) {
+        f.wide.push_back(i);
+        f.middle[k] = f.magnitude[k] = 0;
+        f.zeros = true;
+        continue;
+      }
+    }
     if (hard || (flags & Excluded)) {
       if (hard) f.hard.push_back(i);
       f.middle[k] = f.magnitude[k] = 0;
@@ -120,6 +132,8 @@ void Sums::irregular(const Lanes& a, std::int64_t i, const Lanes& b, std::int64_
   const std::uint8_t flags = a.flag(i) | b.flag(j);
   std::uint8_t& state = t.state[at];
   if (flags & Excluded) return;
+  if ((state & Wide) && !(flags & (Anything | NoValue))) return;  // says everything already
+  if ((flags & NoValue) && (flags & Skippable)) return;           // left out, or never read
   if (flags & (Anything | NoValue)) {
     state |= AnythingAtAll;
     return;
@@ -160,7 +174,12 @@ void Sums::irregular_products(const Lanes& a, const Lanes& b, const std::vector<
   for (std::int64_t i : hard_a) {
     if (!done.empty()) done[index(i)] = true;
     const std::int64_t k = i % inner, r = i / inner % rows, batch = i / inner / rows;
-    for (std::int64_t c = 0; c < columns; ++c) irregular(a, i, b, (batch * inner + k) * columns + c, t, index((batch * rows + r) * columns + c));
+    const std::uint8_t* state = t.state.data() + (batch * rows + r) * columns;
+    const bool plain = (a.flag(i) & (Anything | NoValue)) == 0 && b.flags.empty();
+    for (std::int64_t c = 0; c < columns; ++c) {
+      if (plain && (state[c] & Wide)) continue;
+      irregular(a, i, b, (batch * inner + k) * columns + c, t, index((batch * rows + r) * columns + c));
+    }
   }
   for (std::int64_t j : hard_b) {
     const std::int64_t c = j % columns, k = j / columns % inner, batch = j / columns / inner;
@@ -173,7 +192,11 @@ void Sums::irregular_products(const Lanes& a, const Lanes& b, const std::vector<
 
 void Sums::product_intervals(const Lanes& a, const Lanes& b, const Parts& parts, Totals& t) const {
   const ProductShape shape{size_of(parts.batch), size_of(parts.rows), size_of(parts.inner), size_of(parts.columns)};
-  Factor x = factor_of(a), y = factor_of(b);
+  const auto filtered = [](const Lanes& v) {
+    return std::any_of(v.flags.begin(), v.flags.end(), [](std::uint8_t f) { return (f & (Excluded | Skippable)) != 0; });
+  };
+  const bool plain = !filtered(a) && !filtered(b);
+  Factor x = factor_of(a, plain), y = factor_of(b, plain);
   if (precise_) add_products_precisely(shape, x.middle.data(), y.middle.data(), t.center.data(), t.low.data());
   else allowed::add_products(shape, x.middle.data(), y.middle.data(), t.center.data());
   allowed::add_products(shape, x.magnitude.data(), y.magnitude.data(), t.magnitude.data());
@@ -199,6 +222,18 @@ void Sums::product_intervals(const Lanes& a, const Lanes& b, const Parts& parts,
   } else {
     for (double& v : t.count) v += static_cast<double>(shape.inner);
   }
+  const auto mark = [&](const std::vector<std::int64_t>& lanes, bool of_a, State state) {
+    std::vector<std::uint8_t> lines(index(shape.batch * (of_a ? shape.rows : shape.columns)), 0);
+    for (std::int64_t i : lanes) lines[index(of_a ? i / shape.inner : i / shape.columns / shape.inner * shape.columns + i % shape.columns)] = 1;
+    for (std::int64_t p = 0; p < shape.batch; ++p)
+      for (std::int64_t r = 0; r < shape.rows; ++r)
+        for (std::int64_t c = 0; c < shape.columns; ++c)
+          if (lines[index(of_a ? p * shape.rows + r : p * shape.columns + c)]) t.state[index((p * shape.rows + r) * shape.columns + c)] |= state;
+  };
+  if (!x.wide.empty()) mark(x.wide, true, Wide);
+  if (!y.wide.empty()) mark(y.wide, false, Wide);
+  if (!x.may_be_nan.empty()) mark(x.may_be_nan, true, MayBeNan);
+  if (!y.may_be_nan.empty()) mark(y.may_be_nan, false, MayBeNan);
   if (!x.hard.empty() || !y.hard.empty()) irregular_products(a, b, x.hard, y.hard, parts, t);
 }
 
@@ -254,7 +289,7 @@ void Sums::add_terms(const Lanes& terms, const Axes& outer) {
       }
     return add(t, outer);
   }
-  const Factor f = factor_of(terms);
+  const Factor f = factor_of(terms, false);
   for (std::int64_t r = 0; r < rows; ++r) {
     double center = 0, low = 0, magnitude = 0, radius = 0, count = 0;
     for (std::size_t i = index(r * inner); i < index((r + 1) * inner); ++i) {
