@@ -47,11 +47,20 @@ public:
   Tolerance(P p, ElementType t, double ulps) : p_(p), t_(t), ulps_(ulps), format_(format_of(t)) {
     const double last = to_double(t, largest_finite(t));
     largest_ = last;
+    if (t == ElementType::F32) core_error_ = elementary_core_error(p);
   }
 
   double end(double c, double x, double y, int side) const {
     if (ulps_ <= 0.5 || certain(c, x, y)) return c;
     if (!finite(c)) return side * c > 0 ? c : overflowed(c, x, y);
+    if (t_ == ElementType::F32) {
+      // The function in f64, whose error is known, is a better center than its rounding.
+      const double real = elementary_core(p_, static_cast<float>(x), static_cast<float>(y)), error = std::fabs(real) * core_error_;
+      if (finite(real) && real != 0) {
+        const double tolerance = ulps_ * ulp_of(format_, std::fabs(real) + error) + 2 * error;
+        return side < 0 ? ceiling_of<ElementType::F32>(real - tolerance) : floor_of<ElementType::F32>(real + tolerance);
+      }
+    }
     const double r = c + side * (ulps_ + 0.5) * ulp_of(format_, c);
     if (t_ == ElementType::F64) return r;
     return with_float(t_, [&]<ElementType T>() { return side < 0 ? ceiling_of<T>(r) : floor_of<T>(r); });
@@ -83,6 +92,7 @@ private:
   double ulps_;
   const FloatFormat& format_;
   double largest_ = 0;
+  double core_error_ = 0;
 };
 
 enum class Shape { Rising, Falling, Even, Valley, Sine, Cosine, Tangent };

@@ -26,7 +26,7 @@ struct Factor {
   std::vector<std::int64_t> may_be_nan, wide;  // lanes whose effect is the same on every sum that they enter
 };
 
-// `plain`: no term is filtered or may be absent, on either side.
+// `plain`: on the other side no term is filtered or may be absent.
 Factor factor_of(const Lanes& v, bool plain) {
   Factor f;
   const std::size_t n = index(v.n);
@@ -39,7 +39,7 @@ Factor factor_of(const Lanes& v, bool plain) {
     const double lo = v.lo[k], hi = v.high(i);
     const std::uint8_t flags = v.flags.empty() ? std::uint8_t{0} : v.flags[k];
     bool hard = (flags & (HasNan | Anything | NoValue)) || !finite(lo) || !finite(hi) || ((flags & Skippable) && (lo != 0 || hi != 0));
-    if (hard && plain && lo == lo && !(flags & (Anything | NoValue))) {
+    if (hard && plain && lo == lo && !(flags & (Anything | NoValue | Excluded | Skippable))) {
       if (flags & HasNan) f.may_be_nan.push_back(i);
       hard = !finite(lo) || !finite(hi);
       if (hard && lo != hi) {
@@ -195,8 +195,7 @@ void Sums::product_intervals(const Lanes& a, const Lanes& b, const Parts& parts,
   const auto filtered = [](const Lanes& v) {
     return std::any_of(v.flags.begin(), v.flags.end(), [](std::uint8_t f) { return (f & (Excluded | Skippable)) != 0; });
   };
-  const bool plain = !filtered(a) && !filtered(b);
-  Factor x = factor_of(a, plain), y = factor_of(b, plain);
+  Factor x = factor_of(a, !filtered(b)), y = factor_of(b, !filtered(a));
   if (precise_) add_products_precisely(shape, x.middle.data(), y.middle.data(), t.center.data(), t.low.data());
   else allowed::add_products(shape, x.middle.data(), y.middle.data(), t.center.data());
   allowed::add_products(shape, x.magnitude.data(), y.magnitude.data(), t.magnitude.data());

@@ -1,0 +1,209 @@
+// Other schedules than the canonical one: any order, fused or not, wider accumulators. Their results are members, and some come close to the
+// ends of the sets.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "interp/allowed/allowed.h"
+#include "interp/scalar/scalar_test_support.h"
+
+namespace ulpian::interp::testing {
+namespace {
+
+AllowedTensor set_of(Maker& m, const std::vector<Tensor>& inputs, const char* profile = "standard") {
+  std::vector<std::optional<AllowedTensor>> sets;
+  for (const Tensor& t : inputs) sets.push_back(AllowedTensor::exactly(t));
+  auto out = evaluate_allowed(m.program(), sets, *profile_named(profile));
+  if (!out) {
+    ADD_FAILURE() << to_string(out.error());
+    return AllowedTensor::exactly(Tensor());
+  }
+  return *(*out)[0];
+}
+
+template <class F> Tensor tensor_of(const std::vector<F>& values) {
+  return Tensor::from_bytes(sizeof(F) == 4 ? E::F32 : E::F64, {static_cast<std::int64_t>(values.size())}, std::as_bytes(std::span(values)));
+}
+template <class F> constexpr E type_of_host = sizeof(F) == 4 ? E::F32 : E::F64;
+template <class F> Bits bits_of_host(F x) { return from_double(type_of_host<F>, static_cast<double>(x)); }
+
+template <class F> AllowedTensor sum_set(const std::vector<F>& x) {
+  Maker m;
+  const TensorId t = m.vector("x", type_of_host<F>);
+  const Variable k = m.fresh("k");
+  m.output(m.scalar("y", m.reduce_over(ReduceKind::Sum, type_of_host<F>, k, m.extent(t), {m.at(t, m.variable(k))})));
+  return set_of(m, {tensor_of(x)});
+}
+
+template <class F> AllowedTensor dot_set(const std::vector<F>& x, const std::vector<F>& y) {
+  Maker m;
+  const TensorId a = m.vector("a", type_of_host<F>), b = m.vector("b", type_of_host<F>);
+  const Variable k = m.fresh("k");
+  const TermId kv = m.variable(k);
+  m.output(m.scalar("y", m.reduce_over(ReduceKind::Dot, type_of_host<F>, k, m.extent(a), {m.at(a, kv), m.at(b, kv)})));
+  return set_of(m, {tensor_of(x), tensor_of(y)});
+}
+
+// Joins two neighbours drawn at random until one is left: every binary tree over every permutation may come out.
+template <class F> F any_tree(std::vector<F> terms, std::mt19937& random) {
+  std::shuffle(terms.begin(), terms.end(), random);
+  while (terms.size() > 1) {
+    const std::size_t i = random() % (terms.size() - 1);
+    volatile F s = terms[i] + terms[i + 1];
+    terms[i] = s;
+    terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  return terms[0];
+}
+
+template <class F> F chain(const std::vector<F>& x, const std::vector<F>& y, std::mt19937& random, bool fused) {
+  std::vector<std::size_t> order(x.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), random);
+  F sum = 0;
+  for (std::size_t i : order) {
+    if (fused) {
+      sum = std::fma(x[i], y[i], sum);
+    } else {
+      volatile F p = x[i] * y[i];
+      sum = sum + p;
+    }
+  }
+  return sum;
+}
+
+template <class F> std::vector<F> drawn(std::size_t n, std::mt19937& random, int kind) {
+  std::vector<F> out(n);
+  for (F& v : out) {
+    const double u = static_cast<double>(static_cast<std::int32_t>(random())) / 2147483648.0;
+    switch (kind % 4) {
+      case 0: v = static_cast<F>(u); break;
+      case 1: v = static_cast<F>(std::ldexp(u, static_cast<int>(random() % 40) - 20)); break;
+      case 2: v = static_cast<F>(static_cast<int>(random() % 7) - 3); break;
+      default: v = static_cast<F>(std::ldexp(u, -130 - static_cast<int>(random() % 18))); break;  // subnormal products, of f32
+    }
+  }
+  return out;
+}
+
+template <class F> void every_schedule_is_a_member(unsigned seed) {
+  std::mt19937 random(seed);
+  for (int round = 0; round < 120; ++round) {
+    const std::size_t n = 1 + random() % (round % 10 == 0 ? 600 : 40);
+    const std::vector<F> x = drawn<F>(n, random, round), y = drawn<F>(n, random, round / 4);
+    const AllowedTensor sum = sum_set(x), dot = dot_set(x, y);
+    // Exact values, rounded once.
+    Exact exact_sum, exact_dot;
+    for (std::size_t i = 0; i < n; ++i) {
+      exact_sum = exact_sum + Exact::of_double(static_cast<double>(x[i]));
+      exact_dot = exact_dot + Exact::of_double(static_cast<double>(x[i])) * Exact::of_double(static_cast<double>(y[i]));
+    }
+    EXPECT_TRUE(sum.contains(0, *exact_sum.to_bits(type_of_host<F>))) << sum.describe(0);
+    EXPECT_TRUE(dot.contains(0, *exact_dot.to_bits(type_of_host<F>))) << dot.describe(0);
+    for (int k = 0; k < 6; ++k) {
+      const F s = any_tree(x, random), fused = chain(x, y, random, true), unfused = chain(x, y, random, false);
+      std::vector<F> products(n);
+      for (std::size_t i = 0; i < n; ++i) products[i] = x[i] * y[i];
+      const F tree = any_tree(products, random);
+      EXPECT_TRUE(sum.contains(0, bits_of_host(s))) << s << " of " << n << " terms, outside " << sum.describe(0) << ", round " << round;
+      for (F v : {fused, unfused, tree}) EXPECT_TRUE(dot.contains(0, bits_of_host(v))) << v << " of " << n << " terms, outside " << dot.describe(0) << ", round " << round;
+      double wide = 0;
+      for (std::size_t i = 0; i < n; ++i) wide += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+      if (sizeof(F) == 4) {
+        EXPECT_TRUE(dot.contains(0, bits_of_host(static_cast<F>(wide)))) << "a wider accumulator";
+      }
+    }
+  }
+}
+
+TEST(Schedules, EveryOrderOfAnF32SumOrDotIsAMember) { every_schedule_is_a_member<float>(7001); }
+TEST(Schedules, EveryOrderOfAnF64SumOrDotIsAMember) { every_schedule_is_a_member<double>(7002); }
+
+TEST(Schedules, AbsorbedTermsReachMostOfTheRadius) {
+  // 1 and then terms of half an ulp: added one by one to 1 each is absorbed. The bound (n - 1) u S is met but for S > 1.
+  for (const int n : {2, 10, 100, 1000}) {
+    std::vector<float> x(static_cast<std::size_t>(n), 0x1p-24f), one(static_cast<std::size_t>(n), 1.0f);
+    x[0] = 1;
+    float ascending = 0;
+    for (float v : x) ascending += v;
+    EXPECT_EQ(ascending, 1.0f);
+    const double exact = 1 + (n - 1) * 0x1p-24, radius_of_sum = (n - 1) * 0x1p-24 * exact, radius_of_dot = n * 0x1p-24 * exact;
+    EXPECT_GE((exact - 1) / radius_of_sum, 0.999);
+    EXPECT_GE((exact - 1) / radius_of_dot, n == 2 ? 0.49 : 0.89);
+    const AllowedTensor sum = sum_set(x), dot = dot_set(x, one);
+    EXPECT_TRUE(sum.contains(0, bits_of_float(1.0f)));
+    EXPECT_TRUE(dot.contains(0, bits_of_float(1.0f)));
+    // The sets are no wider than the bounds, up to one rounding.
+    EXPECT_FALSE(sum.contains(0, bits_of_float(static_cast<float>(exact - radius_of_sum * 1.001 - 0x1.8p-24))));
+    EXPECT_FALSE(dot.contains(0, bits_of_float(static_cast<float>(exact + radius_of_dot * 1.001 + 0x1.8p-23))));
+  }
+}
+
+TEST(Schedules, ADroppedTermOfAOneHotDotShows) {
+  std::vector<float> x(1000, 0.0f), y(1000);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = 0.1f * static_cast<float>(i + 1);
+  x[617] = 3.7f;
+  const AllowedTensor dot = dot_set(x, y);
+  EXPECT_TRUE(dot.is_exact(0));
+  EXPECT_TRUE(dot.contains(0, bits_of_float(x[617] * y[617])));
+  EXPECT_FALSE(dot.contains(0, bits_of_float(0.0f)));
+}
+
+TEST(Schedules, TheSignOfAZeroSumIsFree) {
+  const AllowedTensor zero = sum_set<float>({-0.0f, -0.0f});
+  EXPECT_TRUE(zero.contains(0, bits_of_float(0.0f)));
+  EXPECT_TRUE(zero.contains(0, bits_of_float(-0.0f)));
+  EXPECT_FALSE(zero.contains(0, bits_of_float(1e-45f)));
+}
+
+TEST(Schedules, OverflowThatDependsOnTheOrder) {
+  constexpr float Large = 0x1.fffffep127f;
+  // Of one sign: infinity joins the interval. Of both: nothing is excluded.
+  const AllowedTensor up = sum_set<float>({Large, Large / 2, -1.0f});
+  EXPECT_TRUE(up.contains(0, bits_of_float(Infinity)));
+  EXPECT_FALSE(up.contains(0, bits_of_float(-Infinity)));
+  EXPECT_FALSE(up.contains(0, bits_of_float(1.0f)));
+  const AllowedTensor both = sum_set<float>({Large, Large, -Large, -Large});
+  EXPECT_TRUE(both.flags()[0] & Anything);
+  const AllowedTensor safe = sum_set<float>({Large / 2, Large / 4, 1.0f});
+  EXPECT_FALSE(safe.contains(0, bits_of_float(Infinity)));
+}
+
+TEST(Schedules, NonFiniteTermsComeFirst) {
+  const AllowedTensor nan = sum_set<float>({1.0f, NotANumber, Infinity});
+  EXPECT_EQ(nan.describe(0), "NaN");
+  const AllowedTensor opposite = sum_set<float>({Infinity, -Infinity, 1.0f});
+  EXPECT_EQ(opposite.describe(0), "NaN");
+  const AllowedTensor one = sum_set<float>({Infinity, -3.0f, 5.0f});
+  EXPECT_EQ(one.describe(0), "inf");
+  // The finite rest can reach the other infinity before it is met.
+  const AllowedTensor reached = sum_set<float>({Infinity, -0x1.fffffep127f, -0x1.fffffep127f});
+  EXPECT_TRUE(reached.contains(0, bits_of_float(Infinity)));
+  EXPECT_TRUE(reached.contains(0, bits_of_float(NotANumber)));
+  const AllowedTensor zero_times_infinity = dot_set<float>({0.0f, 1.0f}, {Infinity, 1.0f});
+  EXPECT_EQ(zero_times_infinity.describe(0), "NaN");
+}
+
+TEST(Schedules, ProductsOfFewAndManyFactors) {
+  std::mt19937 random(7003);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<float> x(1 + random() % 20);
+    for (float& v : x) v = 0.5f + static_cast<float>(random() % 1000) / 700.0f;
+    Maker m;
+    const TensorId t = m.vector("x", E::F32);
+    const Variable k = m.fresh("k");
+    m.output(m.scalar("y", m.reduce_over(ReduceKind::Product, E::F32, k, m.extent(t), {m.at(t, m.variable(k))})));
+    const AllowedTensor set = set_of(m, {floats(x)});
+    for (int s = 0; s < 10; ++s) {
+      std::shuffle(x.begin(), x.end(), random);
+      float p = 1;
+      for (float v : x) p *= v;
+      EXPECT_TRUE(set.contains(0, bits_of_float(p))) << p << " outside " << set.describe(0);
+    }
+    EXPECT_FALSE(set.contains(0, bits_of_float(0.0f)));
+  }
+}
+
+}  // namespace
+}  // namespace ulpian::interp::testing
