@@ -75,7 +75,7 @@ const core::Program& Call::program() const { return state_->program; }
 
 Result<std::shared_ptr<const Call>> Call::make(const language::Specification& specification, const Graph& graph, const Node& node,
                                                std::span<const std::optional<Tensor>> inputs, Evaluator evaluator,
-                                               const std::vector<std::uint8_t>& alternatives) {
+                                               const std::vector<std::uint8_t>& alternatives, const block::Options& block) {
   for (const std::optional<Tensor>& t : inputs)
     if (t && (is_complex(t->type()) || t->type() == ElementType::String)) {
       // Moving such elements needs no arithmetic, but their storage is not the evaluators' yet.
@@ -100,7 +100,7 @@ Result<std::shared_ptr<const Call>> Call::make(const language::Specification& sp
     s.signature.push_back(std::move(g));
   }
   if (evaluator == Evaluator::Block) {
-    auto plan = Plan::make(s.program);
+    auto plan = Plan::make(s.program, block);
     if (!plan) return at_node(std::move(plan).error(), graph, node);
     s.plan = std::move(*plan);
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "interp/evaluate/evaluate.h"
 #include "interp/limits.h"
 #include "spec/core/graph.h"
 #include "spec/core/program.h"
@@ -23,7 +24,7 @@ public:
   // Errors carry the node's description and place. `inputs` as Node::inputs, empty where absent.
   static Result<std::shared_ptr<const Call>> make(const language::Specification& specification, const Graph& graph, const Node& node,
                                                   std::span<const std::optional<Tensor>> inputs, Evaluator evaluator = Evaluator::Block,
-                                                  const std::vector<std::uint8_t>& alternatives = {});
+                                                  const std::vector<std::uint8_t>& alternatives = {}, const block::Options& block = {});
   ~Call();
 
   const core::Program& program() const;

@@ -15,6 +15,7 @@ namespace ulpian::interp {
 
 struct SessionOptions {
   Evaluator evaluator = Evaluator::Block;
+  block::Options block;  // none of them changes a bit
   // Called after each call, in order.
   std::function<void(std::size_t node, double seconds)> progress;
 };

@@ -26,6 +26,7 @@ struct Options {
   std::string out;
   std::string answer = "canonical";
   std::string evaluator = "block";
+  std::string instructions = "best";
   std::string profile = "standard";
 };
 
@@ -59,6 +60,8 @@ int run_canonical(const Options& o, const Common& common, const std::shared_ptr<
                   const std::vector<std::optional<Tensor>>& inputs) {
   Progress progress(common, "operator", graph->nodes.size());
   interp::SessionOptions options;
+  if (o.instructions == "portable") options.block.instructions = interp::block::Instructions::Portable;
+  if (o.instructions == "avx2") options.block.instructions = std::min(options.block.instructions, interp::block::Instructions::Avx2);
   options.evaluator = o.evaluator == "scalar" ? interp::Evaluator::Scalar : interp::Evaluator::Block;
   options.progress = [&](std::size_t node, double) { progress.at(node + 1, graph->nodes[node].op); };
   interp::Session session(spec, graph, options);
@@ -210,6 +213,7 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& chosen) {
       ->check(CLI::IsMember({"canonical", "allowed"}))->capture_default_str();
   c.add_option("--evaluator", o->evaluator, "block: fast; scalar: the definition itself, slow (the bits are the same)")->check(CLI::IsMember({"block", "scalar"}))->capture_default_str();
   c.add_option("--profile", o->profile, "With --answer allowed: what an implementation may do")->check(CLI::IsMember(interp::profile_names()))->capture_default_str();
+  c.add_option("--instructions", o->instructions, "Vector instructions of the block evaluator, at most (the bits are the same)")->check(CLI::IsMember({"best", "avx2", "portable"}))->capture_default_str();
   add_common(c, common, true);
   c.footer("Examples:\n  ulpian run model.onnx --inputs data --out answers\n  ulpian run model.onnx --input x=x.npy --json\n  ulpian run model.onnx --inputs data --answer allowed --out sets\n");
   c.callback([o, &common, &chosen] { chosen = [o, &common] { return run(*o, common); }; });
