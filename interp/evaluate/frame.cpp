@@ -101,43 +101,54 @@ void Frame::run(std::int64_t start, std::int64_t count) {
 
 void Frame::run_cross(std::size_t split, std::int64_t outer, std::int64_t outers, std::int64_t inner, std::int64_t inners) {
   ensure(outers * inners <= block_);
+  if (split == rank_) {
+    // The inner group has no axes: it is a single point.
+    run(outer, outers);
+    return;
+  }
   lanes_ = outers * inners;
   lengths_.clear();
   coordinates_.clear();
-  if (split == 0 || split == rank_) {
-    // One of the two groups has no axes: it is a single point.
-    if (rank_ == 0) lengths_.push_back(static_cast<std::int32_t>(lanes_));
-    else if (split == 0) add_segments(0, rank_, inner, inners, 0);
-    else add_segments(0, rank_, outer, outers, 0);
-    execute(tape_.body);
-    return;
-  }
-  // The inner group's runs, once; then each of them behind every outer point.
   add_segments(split, rank_, inner, inners, 0);
-  const std::vector<std::int64_t> inner_coordinates = coordinates_;
-  const std::vector<std::int32_t> inner_lengths = lengths_;
-  lengths_.clear();
-  coordinates_.clear();
+  inner_at_.swap(coordinates_);
+  inner_lengths_.swap(lengths_);
+  split_ = split;
+  outer_at_.resize(static_cast<std::size_t>(outers) * split);
   std::array<std::int64_t, 64> at{};
   std::int64_t rest = outer;
   for (std::size_t a = split; a-- > 0;) {
     at[a] = rest % tape_.extents[a];
     rest /= tape_.extents[a];
   }
-  const std::size_t width = rank_ - split;
   for (std::int64_t k = 0; k < outers; ++k) {
-    for (std::size_t s = 0; s < inner_lengths.size(); ++s) {
-      coordinates_.insert(coordinates_.end(), at.begin(), at.begin() + static_cast<std::ptrdiff_t>(split));
-      const auto from = inner_coordinates.begin() + static_cast<std::ptrdiff_t>(s * width);
-      coordinates_.insert(coordinates_.end(), from, from + static_cast<std::ptrdiff_t>(width));
-      lengths_.push_back(inner_lengths[s]);
-    }
+    std::copy_n(at.begin(), split, outer_at_.begin() + k * static_cast<std::ptrdiff_t>(split));
     for (std::size_t a = split; a-- > 0;) {
       if (++at[a] < tape_.extents[a]) break;
       at[a] = 0;
     }
   }
+  outers_ = outers;
+  cross_ = true;
+  expanded_ = false;
   execute(tape_.body);
+  cross_ = false;
+  expanded_ = true;
+}
+
+// The runs of a cross one by one, for those who look at them so.
+void Frame::expand() {
+  if (expanded_) return;
+  expanded_ = true;
+  lengths_.clear();
+  coordinates_.clear();
+  const std::size_t width = rank_ - split_;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(outers_); ++k)
+    for (std::size_t s = 0; s < inner_lengths_.size(); ++s) {
+      const auto outer = outer_at_.begin() + static_cast<std::ptrdiff_t>(k * split_), inner = inner_at_.begin() + static_cast<std::ptrdiff_t>(s * width);
+      coordinates_.insert(coordinates_.end(), outer, outer + static_cast<std::ptrdiff_t>(split_));
+      coordinates_.insert(coordinates_.end(), inner, inner + static_cast<std::ptrdiff_t>(width));
+      lengths_.push_back(inner_lengths_[s]);
+    }
 }
 
 void Frame::execute(const std::vector<Instruction>& list) {
@@ -161,6 +172,7 @@ void Frame::execute(const std::vector<Instruction>& list) {
       case Code::FormValue: {
         const Form& f = tape_.forms[i.extra];
         auto* out = own<std::int64_t>(i.dst);
+        expand();
         if (i.c != NoRegister) form_checked(f, out, own<std::uint8_t>(i.c), count_of(i.uniform));
         else if (i.uniform) *out = base_of(f);
         else form_lanes(f, out, lanes_);

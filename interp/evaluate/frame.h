@@ -59,7 +59,11 @@ private:
   void form_checked(const Form& f, std::int64_t* out, std::uint8_t* mark, std::int64_t n) const;
   void form_lanes(const Form& f, std::int64_t* out, std::int64_t n) const;
   void read(const Instruction& i);
+  void expand();
+  struct Runs;
   void read_segments(const ReadPlan& p, Register dst);
+  void read_run(const Runs& runs, std::int64_t lane, std::int64_t n, std::int64_t from, std::int64_t* checks) const;
+  template <class F> void for_each_run(const ReadPlan& p, Runs& runs, F&& f);
   void read_gather(const ReadPlan& p, Register dst);
   void read_one(const ReadPlan& p, Register dst);
   void read_objects(const ReadPlan& p, Register dst);
@@ -104,6 +108,13 @@ private:
   std::size_t rank_ = 0;
   std::vector<std::int64_t> coordinates_;  // rank_ each; the last one is the first lane's
   std::vector<std::int32_t> lengths_;
+  // Or, of a cross: every inner run behind every outer point. Expanded to the above only where an instruction asks for it.
+  bool cross_ = false, expanded_ = true;
+  std::size_t split_ = 0;
+  std::int64_t outers_ = 0;
+  std::vector<std::int64_t> outer_at_, inner_at_;
+  std::vector<std::int32_t> inner_lengths_;
+  std::vector<std::int64_t> starts_;       // of the reads of a cross
   std::vector<std::int64_t> positions_;    // of gathers
   std::vector<std::uint8_t> valid_;
 };

@@ -20,7 +20,15 @@ template <class W> void copy_strided(W* d, const W* s, std::int64_t step, std::i
 
 void copy_run(std::byte* d, const std::byte* s, std::int64_t step, std::int64_t n, int width) {
   if (step == 1) {
-    std::memcpy(d, s, static_cast<std::size_t>(n * width));
+    std::int64_t bytes = n * width;
+    if (bytes > 256) {
+      std::memcpy(d, s, static_cast<std::size_t>(bytes));
+      return;
+    }
+    // Short runs are common: without a call.
+    for (; bytes >= 16; bytes -= 16, d += 16, s += 16) std::memcpy(d, s, 16);
+    for (; bytes >= 4; bytes -= 4, d += 4, s += 4) std::memcpy(d, s, 4);
+    for (; bytes > 0; --bytes) *d++ = *s++;
     return;
   }
   switch (width) {
@@ -43,6 +51,12 @@ template <class W> void gather(W* d, const W* s, const std::int64_t* at, const s
 void narrow(std::int64_t value, std::int64_t step, std::int64_t extent, std::int64_t& low, std::int64_t& high) {
   if (step == 0) {
     if (value < 0 || value >= extent) low = high = 0;
+    return;
+  }
+  if (step == 1) {
+    low = std::max(low, -value);
+    high = std::min(high, extent - value);
+    if (high <= low) low = high = 0;
     return;
   }
   const auto ceiling = [](std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); };  // b > 0
@@ -94,81 +108,125 @@ void Frame::read_one(const ReadPlan& p, Register dst) {
   *own<std::uint8_t>(p.poison) = mark;
 }
 
-void Frame::read_segments(const ReadPlan& p, Register dst) {
-  const BufferView& b = buffers_[p.buffer];
-  const FormTerm* terms = tape_.form_terms.data() + p.position.first;
-  const std::int64_t base = base_of(p.position);
+// One read over the runs of a block.
+struct Frame::Runs {
+  const ReadPlan* plan = nullptr;
+  const std::byte* data = nullptr;
+  const std::uint8_t* data_poison = nullptr;
+  std::byte* out = nullptr;
+  std::uint8_t* mark = nullptr;
+  const std::byte* otherwise = nullptr;
+  const std::uint8_t* otherwise_mark = nullptr;
   std::int64_t step = 0;
-  for (std::size_t k = 0; k < p.position.lanes; ++k)
-    if (terms[k].index + 1u == rank_) step = terms[k].coefficient;
-  const auto start_of = [&](const Form& f, std::int64_t from, std::size_t segment) {
-    const FormTerm* t = tape_.form_terms.data() + f.first;
-    const std::int64_t* at = coordinates_.data() + segment * rank_;
-    for (std::size_t k = 0; k < f.lanes; ++k) from += t[k].coefficient * at[t[k].index];
-    return from;
-  };
-  if (p.checks == 0 && p.poison == NoRegister) {
-    if (step == 1 && lengths_.size() == 1 && storage_[dst] != nullptr) {
-      // The tensor's own bytes serve as the register.
-      current_[dst] = b.data + start_of(p.position, base, 0) * p.width;
-      return;
+  std::array<std::int64_t, 16> check_step{}, extent{};
+};
+
+// f(lane, length, position, check values) for every run.
+template <class F> void Frame::for_each_run(const ReadPlan& p, Runs& runs, F&& f) {
+  const FormTerm* all = tape_.form_terms.data();
+  const std::size_t values = 1 + p.checks;
+  const auto form_of = [&](std::size_t k) -> const Form& { return k == 0 ? p.position : tape_.checks[p.first_check + k - 1].index; };
+  std::array<std::int64_t, 17> base{}, at{};
+  for (std::size_t k = 0; k < values; ++k) {
+    const Form& form = form_of(k);
+    base[k] = base_of(form);
+    for (std::size_t j = 0; j < form.lanes; ++j)
+      if (all[form.first + j].index + 1u == rank_) (k == 0 ? runs.step : runs.check_step[k - 1]) = all[form.first + j].coefficient;
+    if (k > 0) runs.extent[k - 1] = tape_.checks[p.first_check + k - 1].extent;
+  }
+  // The part of a form that some of the axes contribute.
+  const auto part = [&](const Form& form, std::size_t first, std::size_t last, const std::int64_t* coordinates) {
+    std::int64_t sum = 0;
+    for (std::size_t j = 0; j < form.lanes; ++j) {
+      const FormTerm& t = all[form.first + j];
+      if (t.index >= first && t.index < last) sum += t.coefficient * coordinates[t.index - first];
     }
-    auto* d = own<std::byte>(dst);
+    return sum;
+  };
+  std::int64_t lane = 0;
+  if (!cross_) {
     for (std::size_t s = 0; s < lengths_.size(); ++s) {
-      copy_run(d, b.data + start_of(p.position, base, s) * p.width, step, lengths_[s], p.width);
-      d += static_cast<std::ptrdiff_t>(lengths_[s]) * p.width;
+      for (std::size_t k = 0; k < values; ++k) at[k] = base[k] + part(form_of(k), 0, rank_, coordinates_.data() + s * rank_);
+      f(lane, lengths_[s], at[0], at.data() + 1);
+      lane += lengths_[s];
     }
     return;
   }
-  auto* d = own<std::byte>(dst);
-  std::uint8_t* mark = p.poison == NoRegister ? nullptr : own<std::uint8_t>(p.poison);
-  const std::byte* otherwise = p.has_else ? current_[p.otherwise] : nullptr;
-  const std::uint8_t* otherwise_mark = p.otherwise_poison == NoRegister ? nullptr : get<std::uint8_t>(p.otherwise_poison);
-  std::array<std::int64_t, 16> check_base{}, check_step{};
-  ensure(p.checks <= check_base.size(), "a tensor of too high a rank");
-  for (std::uint32_t k = 0; k < p.checks; ++k) {
-    const Form& f = tape_.checks[p.first_check + k].index;
-    check_base[k] = base_of(f);
-    for (std::size_t j = 0; j < f.lanes; ++j)
-      if (tape_.form_terms[f.first + j].index + 1u == rank_) check_step[k] = tape_.form_terms[f.first + j].coefficient;
-  }
-  std::int64_t lane = 0;
-  for (std::size_t s = 0; s < lengths_.size(); ++s) {
-    const std::int64_t n = lengths_[s];
-    std::int64_t low = 0, high = n;
-    for (std::uint32_t k = 0; k < p.checks && low < high; ++k) {
-      const IndexCheck& c = tape_.checks[p.first_check + k];
-      narrow(start_of(c.index, check_base[k], s), check_step[k], c.extent, low, high);
+  const std::size_t runs_inside = inner_lengths_.size(), width = rank_ - split_;
+  starts_.resize(runs_inside * values);
+  for (std::size_t s = 0; s < runs_inside; ++s)
+    for (std::size_t k = 0; k < values; ++k) starts_[s * values + k] = base[k] + part(form_of(k), split_, rank_, inner_at_.data() + s * width);
+  std::array<std::int64_t, 17> outer{};
+  for (std::size_t o = 0; o < static_cast<std::size_t>(outers_); ++o) {
+    for (std::size_t k = 0; k < values; ++k) outer[k] = part(form_of(k), 0, split_, outer_at_.data() + o * split_);
+    for (std::size_t s = 0; s < runs_inside; ++s) {
+      for (std::size_t k = 0; k < values; ++k) at[k] = outer[k] + starts_[s * values + k];
+      f(lane, inner_lengths_[s], at[0], at.data() + 1);
+      lane += inner_lengths_[s];
     }
-    const std::int64_t from = low < high ? start_of(p.position, base, s) + low * step : 0;
-    std::byte* out = d + lane * p.width;
-    const auto outside = [&](std::int64_t begin, std::int64_t end) {
-      if (begin == end) return;
-      const auto bytes = static_cast<std::size_t>((end - begin) * p.width);
-      if (otherwise) std::memcpy(out + begin * p.width, otherwise + (lane + begin) * p.width, bytes);
-      else std::memset(out + begin * p.width, 0, bytes);
-      if (mark == nullptr) return;
-      if (!p.has_else) std::memset(mark + lane + begin, p.origin, static_cast<std::size_t>(end - begin));
-      else if (otherwise_mark) std::memcpy(mark + lane + begin, otherwise_mark + lane + begin, static_cast<std::size_t>(end - begin));
-      else std::memset(mark + lane + begin, 0, static_cast<std::size_t>(end - begin));
-    };
-    outside(0, low);
-    outside(high, n);
-    if (low < high) {
-      copy_run(out + low * p.width, b.data + from * p.width, step, high - low, p.width);
-      if (mark) {
-        if (p.buffer_poison && b.poison) {
-          for (std::int64_t k = low; k < high; ++k) mark[lane + k] = b.poison[from + (k - low) * step] ? p.origin : 0;
-        } else {
-          std::memset(mark + lane + low, 0, static_cast<std::size_t>(high - low));
-        }
-      }
-    }
-    lane += n;
   }
 }
 
+void Frame::read_run(const Runs& r, std::int64_t lane, std::int64_t n, std::int64_t from, std::int64_t* checks) const {
+  const ReadPlan& p = *r.plan;
+  std::int64_t low = 0, high = n;
+  for (std::uint32_t k = 0; k < p.checks && low < high; ++k) narrow(checks[k], r.check_step[k], r.extent[k], low, high);
+  std::byte* out = r.out + lane * p.width;
+  from += low * r.step;
+  if (low < high) copy_run(out + low * p.width, r.data + from * p.width, r.step, high - low, p.width);
+  const auto outside = [&](std::int64_t begin, std::int64_t end) {
+    if (begin == end) return;
+    const auto bytes = static_cast<std::size_t>((end - begin) * p.width);
+    if (r.otherwise) std::memcpy(out + begin * p.width, r.otherwise + (lane + begin) * p.width, bytes);
+    else std::memset(out + begin * p.width, 0, bytes);
+    if (r.mark == nullptr) return;
+    std::uint8_t* mark = r.mark + lane + begin;
+    if (!p.has_else) std::memset(mark, p.origin, static_cast<std::size_t>(end - begin));
+    else if (r.otherwise_mark) std::memcpy(mark, r.otherwise_mark + lane + begin, static_cast<std::size_t>(end - begin));
+    else std::memset(mark, 0, static_cast<std::size_t>(end - begin));
+  };
+  outside(0, low);
+  outside(high, n);
+  if (r.mark == nullptr || low == high) return;
+  if (r.data_poison == nullptr) {
+    std::memset(r.mark + lane + low, 0, static_cast<std::size_t>(high - low));
+    return;
+  }
+  for (std::int64_t k = low; k < high; ++k) r.mark[lane + k] = r.data_poison[from + (k - low) * r.step] ? p.origin : 0;
+}
+
+void Frame::read_segments(const ReadPlan& p, Register dst) {
+  const BufferView& b = buffers_[p.buffer];
+  ensure(p.checks <= 16, "a tensor of too high a rank");
+  Runs r;
+  r.plan = &p;
+  r.data = b.data;
+  if (p.checks == 0 && p.poison == NoRegister) {
+    if (!cross_ && lengths_.size() == 1) {
+      std::int64_t whole = -1;
+      for_each_run(p, r, [&](std::int64_t, std::int64_t, std::int64_t from, std::int64_t*) { whole = from; });
+      if (r.step == 1) {
+        // The tensor's own bytes serve as the register.
+        current_[dst] = b.data + whole * p.width;
+        return;
+      }
+    }
+    r.out = own<std::byte>(dst);
+    for_each_run(p, r, [&](std::int64_t lane, std::int64_t n, std::int64_t from, std::int64_t*) {
+      copy_run(r.out + lane * p.width, r.data + from * p.width, r.step, n, p.width);
+    });
+    return;
+  }
+  if (p.buffer_poison) r.data_poison = b.poison;
+  r.out = own<std::byte>(dst);
+  r.mark = p.poison == NoRegister ? nullptr : own<std::uint8_t>(p.poison);
+  r.otherwise = p.has_else ? current_[p.otherwise] : nullptr;
+  r.otherwise_mark = p.otherwise_poison == NoRegister ? nullptr : get<std::uint8_t>(p.otherwise_poison);
+  for_each_run(p, r, [&](std::int64_t lane, std::int64_t n, std::int64_t from, std::int64_t* checks) { read_run(r, lane, n, from, checks); });
+}
+
 void Frame::read_gather(const ReadPlan& p, Register dst) {
+  expand();
   const std::int64_t n = lanes_;
   positions_.resize(static_cast<std::size_t>(block_) * 2);
   valid_.resize(static_cast<std::size_t>(block_));
@@ -209,6 +267,7 @@ void Frame::read_gather(const ReadPlan& p, Register dst) {
 
 // Reals and strings, which are objects.
 void Frame::read_objects(const ReadPlan& p, Register dst) {
+  expand();
   const std::int64_t n = p.uniform ? 1 : lanes_;
   std::vector<std::int64_t> at(static_cast<std::size_t>(n)), index(static_cast<std::size_t>(n));
   const auto evaluate = [&](const Form& f, std::vector<std::int64_t>& out) {
