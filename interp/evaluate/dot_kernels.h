@@ -7,12 +7,12 @@
 
 namespace ulpian::interp::block {
 
-// c[r * c_step + j] continues (or, if `first`, starts at +0) the chain over k positions: c = fma(a[k * rows + r], b[k * lanes + j], c).
-// `panels` neighbours in b, panel_step elements apart, each `lanes` wide.
-using DotTile = void (*)(int rows, int panels, std::int64_t k, const void* a, const void* b, std::int64_t panel_step, void* c, std::int64_t c_step, bool first);
-
-// The same for one panel; the term at (k, j) only counts where mask[k * lanes + j] is not 0.
-using MaskedDotTile = void (*)(int rows, std::int64_t k, const void* a, const void* b, const std::uint8_t* mask, void* c, std::int64_t c_step, bool first);
+// c[r * c_step + j] continues (or, if `first`, starts at +0) the chain over k positions: c = fma(a[k * rows + r], b[k * b_step + j], c),
+// for j < panels * lanes.
+using DotTile = void (*)(int rows, int panels, std::int64_t k, const void* a, const void* b, std::int64_t b_step, void* c, std::int64_t c_step, bool first);
+// The same for one panel; the term at (k, j) only counts where mask[k * b_step + j] is not 0.
+using MaskedDotTile = void (*)(int rows, std::int64_t k, const void* a, const void* b, const std::uint8_t* mask, std::int64_t b_step, void* c,
+                               std::int64_t c_step, bool first);
 
 struct DotKernels {
   int rows = 0;    // of a full panel of a

@@ -6,7 +6,7 @@ namespace {
 
 // R rows by N panels of two vectors each.
 template <class T, int R, int N>
-ULPIAN_TARGET void tile_of(std::int64_t k, const T* a, const T* b, std::int64_t panel_step, T* c, std::int64_t c_step, bool first) {
+ULPIAN_TARGET void tile_of(std::int64_t k, const T* a, const T* b, std::int64_t b_step, T* c, std::int64_t c_step, bool first) {
   using W = Wide<T>;
   constexpr int V = 2 * N;  // vectors per row
   typename W::Vector sum[R][V];
@@ -17,7 +17,7 @@ ULPIAN_TARGET void tile_of(std::int64_t k, const T* a, const T* b, std::int64_t 
   for (std::int64_t p = 0; p < k; ++p) {
     typename W::Vector x[V];
 #pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) x[v] = W::load(b + (v / 2) * panel_step + (v % 2) * W::Count);
+    for (int v = 0; v < V; ++v) x[v] = W::load(b + v * W::Count);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const typename W::Vector y = W::broadcast(a[r]);
@@ -25,7 +25,7 @@ ULPIAN_TARGET void tile_of(std::int64_t k, const T* a, const T* b, std::int64_t 
       for (int v = 0; v < V; ++v) sum[r][v] = W::fused(y, x[v], sum[r][v]);
     }
     a += R;
-    b += 2 * W::Count;
+    b += b_step;
   }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
@@ -34,7 +34,7 @@ ULPIAN_TARGET void tile_of(std::int64_t k, const T* a, const T* b, std::int64_t 
 }
 
 template <class T, int R>
-ULPIAN_TARGET void masked_tile_of(std::int64_t k, const T* a, const T* b, const std::uint8_t* mask, T* c, std::int64_t c_step, bool first) {
+ULPIAN_TARGET void masked_tile_of(std::int64_t k, const T* a, const T* b, const std::uint8_t* mask, std::int64_t b_step, T* c, std::int64_t c_step, bool first) {
   using W = Wide<T>;
   typename W::Vector sum[R][2];
 #pragma GCC unroll 16
@@ -50,8 +50,8 @@ ULPIAN_TARGET void masked_tile_of(std::int64_t k, const T* a, const T* b, const 
       sum[r][1] = W::fused_where(m1, y, x1, sum[r][1]);
     }
     a += R;
-    b += 2 * W::Count;
-    mask += 2 * W::Count;
+    b += b_step;
+    mask += b_step;
   }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
@@ -59,52 +59,52 @@ ULPIAN_TARGET void masked_tile_of(std::int64_t k, const T* a, const T* b, const 
 }
 
 template <class T, int R>
-void masked_tile_from(int rows, std::int64_t k, const T* a, const T* b, const std::uint8_t* mask, T* c, std::int64_t c_step, bool first) {
-  if (rows == R) return masked_tile_of<T, R>(k, a, b, mask, c, c_step, first);
-  if constexpr (R > 1) masked_tile_from<T, R - 1>(rows, k, a, b, mask, c, c_step, first);
+void masked_tile_from(int rows, std::int64_t k, const T* a, const T* b, const std::uint8_t* mask, std::int64_t b_step, T* c, std::int64_t c_step, bool first) {
+  if (rows == R) return masked_tile_of<T, R>(k, a, b, mask, b_step, c, c_step, first);
+  if constexpr (R > 1) masked_tile_from<T, R - 1>(rows, k, a, b, mask, b_step, c, c_step, first);
 }
 
 template <class T>
-void masked_tile(int rows, std::int64_t k, const void* a, const void* b, const std::uint8_t* mask, void* c, std::int64_t c_step, bool first) {
-  masked_tile_from<T, Wide<T>::Rows>(rows, k, static_cast<const T*>(a), static_cast<const T*>(b), mask, static_cast<T*>(c), c_step, first);
+void masked_tile(int rows, std::int64_t k, const void* a, const void* b, const std::uint8_t* mask, std::int64_t b_step, void* c, std::int64_t c_step, bool first) {
+  masked_tile_from<T, Wide<T>::Rows>(rows, k, static_cast<const T*>(a), static_cast<const T*>(b), mask, b_step, static_cast<T*>(c), c_step, first);
 }
 
 template <class T, int N>
-void tile(int rows, int panels, std::int64_t k, const void* pa, const void* pb, std::int64_t panel_step, void* pc, std::int64_t c_step, bool first) {
+void tile(int rows, int panels, std::int64_t k, const void* pa, const void* pb, std::int64_t b_step, void* pc, std::int64_t c_step, bool first) {
   const T* a = static_cast<const T*>(pa);
   const T* b = static_cast<const T*>(pb);
   T* c = static_cast<T*>(pc);
   constexpr int Most = Wide<T>::Rows;
   if (panels == 4) {
-    if (rows == 1) return tile_of<T, 1, 4>(k, a, b, panel_step, c, c_step, first);
-    if (rows == 2) return tile_of<T, 2, Wide<T>::Many>(k, a, b, panel_step, c, c_step, first);
+    if (rows == 1) return tile_of<T, 1, 4>(k, a, b, b_step, c, c_step, first);
+    if (rows == 2) return tile_of<T, 2, Wide<T>::Many>(k, a, b, b_step, c, c_step, first);
   }
   if (panels == 2) {
-    if (rows == 1) return tile_of<T, 1, 2>(k, a, b, panel_step, c, c_step, first);
-    if (rows == 2) return tile_of<T, 2, 2>(k, a, b, panel_step, c, c_step, first);
-    if (rows == 3) return tile_of<T, 3, 2>(k, a, b, panel_step, c, c_step, first);
+    if (rows == 1) return tile_of<T, 1, 2>(k, a, b, b_step, c, c_step, first);
+    if (rows == 2) return tile_of<T, 2, 2>(k, a, b, b_step, c, c_step, first);
+    if (rows == 3) return tile_of<T, 3, 2>(k, a, b, b_step, c, c_step, first);
     if constexpr (Most > 6)
-      if (rows == 4) return tile_of<T, 4, 2>(k, a, b, panel_step, c, c_step, first);
+      if (rows == 4) return tile_of<T, 4, 2>(k, a, b, b_step, c, c_step, first);
   }
   switch (rows) {
-    case 1: return tile_of<T, 1, 1>(k, a, b, panel_step, c, c_step, first);
-    case 2: return tile_of<T, 2, 1>(k, a, b, panel_step, c, c_step, first);
-    case 3: return tile_of<T, 3, 1>(k, a, b, panel_step, c, c_step, first);
-    case 4: return tile_of<T, 4, 1>(k, a, b, panel_step, c, c_step, first);
+    case 1: return tile_of<T, 1, 1>(k, a, b, b_step, c, c_step, first);
+    case 2: return tile_of<T, 2, 1>(k, a, b, b_step, c, c_step, first);
+    case 3: return tile_of<T, 3, 1>(k, a, b, b_step, c, c_step, first);
+    case 4: return tile_of<T, 4, 1>(k, a, b, b_step, c, c_step, first);
     default: break;
   }
   if constexpr (Most >= 6) {
-    if (rows == 5) return tile_of<T, 5, 1>(k, a, b, panel_step, c, c_step, first);
-    if (rows == 6) return tile_of<T, 6, 1>(k, a, b, panel_step, c, c_step, first);
+    if (rows == 5) return tile_of<T, 5, 1>(k, a, b, b_step, c, c_step, first);
+    if (rows == 6) return tile_of<T, 6, 1>(k, a, b, b_step, c, c_step, first);
   }
   if constexpr (Most >= 12) {
     switch (rows) {
-      case 7: return tile_of<T, 7, 1>(k, a, b, panel_step, c, c_step, first);
-      case 8: return tile_of<T, 8, 1>(k, a, b, panel_step, c, c_step, first);
-      case 9: return tile_of<T, 9, 1>(k, a, b, panel_step, c, c_step, first);
-      case 10: return tile_of<T, 10, 1>(k, a, b, panel_step, c, c_step, first);
-      case 11: return tile_of<T, 11, 1>(k, a, b, panel_step, c, c_step, first);
-      case 12: return tile_of<T, 12, 1>(k, a, b, panel_step, c, c_step, first);
+      case 7: return tile_of<T, 7, 1>(k, a, b, b_step, c, c_step, first);
+      case 8: return tile_of<T, 8, 1>(k, a, b, b_step, c, c_step, first);
+      case 9: return tile_of<T, 9, 1>(k, a, b, b_step, c, c_step, first);
+      case 10: return tile_of<T, 10, 1>(k, a, b, b_step, c, c_step, first);
+      case 11: return tile_of<T, 11, 1>(k, a, b, b_step, c, c_step, first);
+      case 12: return tile_of<T, 12, 1>(k, a, b, b_step, c, c_step, first);
       default: break;
     }
   }

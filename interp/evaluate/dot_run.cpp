@@ -59,48 +59,73 @@ template <class T> void transpose_into(T* __restrict d, const T* __restrict s, s
     for (std::int64_t r = k < whole_columns ? whole_rows : 0; r < rows; ++r) d[k * width + r] = s[r * columns + k];
 }
 
-// Panels of `width` elements beside each other for every position; the last panel is as wide as what is left (`tight`) or filled with 0.
-template <class T>
-void pack(Frame& frame, const DotFactor& f, std::int64_t positions, std::int64_t first, std::int64_t count, std::int64_t width, bool tight, T* to,
-          std::uint8_t* masks = nullptr, std::uint8_t* marks = nullptr) {
+// Panels of `width` rows beside each other for every position; the last panel is as wide as what is left.
+template <class T> void pack_rows_of(Frame& frame, const DotFactor& f, std::int64_t positions, std::int64_t count, std::int64_t width, T* to) {
   for (std::int64_t x = 0; x < count; x += width) {
-    const std::int64_t n = std::min(width, count - x), wide = tight ? n : width;
-    if (n < wide) {
-      std::memset(static_cast<void*>(to), 0, static_cast<std::size_t>(positions * wide) * sizeof(T));
-      if (masks) std::memset(masks, 0, static_cast<std::size_t>(positions * wide));
-    }
-    const std::int64_t step = std::max<std::int64_t>(1, PackLanes / n);
+    const std::int64_t n = std::min(width, count - x), step = std::max<std::int64_t>(1, PackLanes / n);
     for (std::int64_t k = 0; k < positions; k += step) {
       const std::int64_t m = std::min(step, positions - k);
-      T* d = to + k * wide;
-      if (f.by_lanes && n == wide) {
+      T* d = to + k * n;
+      if (f.by_lanes) {
+        frame.redirect(0, d);
+        frame.run_cross(f.split, k, m, x, n);
+        if (frame.value(0) != d) std::memcpy(static_cast<void*>(d), frame.value(0), static_cast<std::size_t>(m * n) * sizeof(T));
+        frame.restore(0);
+      } else {
+        frame.run_cross(f.split, x, n, k, m);
+        transpose_into(d, static_cast<const T*>(frame.value(0)), n, m, n);
+      }
+    }
+    to += positions * n;
+  }
+}
+
+// Where the masks and the poison of what was just packed go.
+struct Masks {
+  std::uint8_t* keep = nullptr;   // as the lanes
+  std::uint8_t* marks = nullptr;  // per lane
+};
+
+void take_masks(const Frame& frame, const DotFactor& f, std::int64_t k, std::int64_t m, std::int64_t x, std::int64_t n, std::int64_t step, const Masks& to) {
+  const auto* keep = static_cast<const std::uint8_t*>(frame.value(1));
+  const std::uint8_t *bad = frame.poison(0), *filter_bad = frame.poison(1);
+  const std::int64_t by_position = f.by_lanes ? n : 1, by_lane = f.by_lanes ? 1 : m;
+  for (std::int64_t j = 0; j < m; ++j)
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t at = j * by_position + i * by_lane;
+      to.keep[(k + j) * step + x + i] = keep[at];
+      if (filter_bad && filter_bad[at]) to.marks[x + i] = filter_bad[at];
+      else if (bad && bad[at] && keep[at]) to.marks[x + i] = bad[at];
+    }
+}
+
+// Lanes [first, first + count) for every position, `step` elements from one position to the next; what is beyond the lanes is 0.
+template <class T>
+void pack_lanes_of(Frame& frame, const DotFactor& f, std::int64_t positions, std::int64_t first, std::int64_t count, std::int64_t step, T* to, const Masks* masks) {
+  if (count < step)
+    for (std::int64_t k = 0; k < positions; ++k) std::fill(to + k * step + count, to + (k + 1) * step, T{0});
+  if (masks) std::memset(masks->keep, 0, static_cast<std::size_t>(positions * step));
+  const std::int64_t wide = f.by_lanes ? count : std::min<std::int64_t>(count, 32);
+  for (std::int64_t x = 0; x < count; x += wide) {
+    const std::int64_t n = std::min(wide, count - x), deep = std::max<std::int64_t>(1, PackLanes / n);
+    for (std::int64_t k = 0; k < positions; k += deep) {
+      const std::int64_t m = std::min(deep, positions - k);
+      T* d = to + k * step + x;
+      if (!f.by_lanes) {
+        frame.run_cross(f.split, first + x, n, k, m);
+        transpose_into(d, static_cast<const T*>(frame.value(0)), n, m, step);
+      } else if (n == step) {
         frame.redirect(0, d);
         frame.run_cross(f.split, k, m, first + x, n);
         if (frame.value(0) != d) std::memcpy(static_cast<void*>(d), frame.value(0), static_cast<std::size_t>(m * n) * sizeof(T));
         frame.restore(0);
-      } else if (f.by_lanes) {
+      } else {
         frame.run_cross(f.split, k, m, first + x, n);
         const T* v = static_cast<const T*>(frame.value(0));
-        for (std::int64_t j = 0; j < m; ++j) std::copy_n(v + j * n, n, d + j * wide);
-      } else {
-        frame.run_cross(f.split, first + x, n, k, m);
-        transpose_into(d, static_cast<const T*>(frame.value(0)), n, m, wide);
+        for (std::int64_t j = 0; j < m; ++j) std::copy_n(v + j * n, n, d + j * step);
       }
-      if (masks) {
-        const auto* keep = static_cast<const std::uint8_t*>(frame.value(1));
-        const std::uint8_t *bad = frame.poison(0), *filter_bad = frame.poison(1);
-        const std::int64_t by_position = f.by_lanes ? n : 1, by_lane = f.by_lanes ? 1 : m;
-        for (std::int64_t j = 0; j < m; ++j)
-          for (std::int64_t i = 0; i < n; ++i) {
-            const std::int64_t at = j * by_position + i * by_lane;
-            masks[(k + j) * wide + i] = keep[at];
-            if (filter_bad && filter_bad[at]) marks[x + i] = filter_bad[at];
-            else if (bad && bad[at] && keep[at]) marks[x + i] = bad[at];
-          }
-      }
+      if (masks) take_masks(frame, f, k, m, x, n, step, *masks);
     }
-    to += positions * wide;
-    if (masks) masks += positions * wide;
   }
 }
 
@@ -139,7 +164,11 @@ public:
       for (std::int64_t b = 0; b < static_cast<std::int64_t>(s_.lanes_packed.size()); ++b) {
         const std::int64_t padded = round_up(p_.lanes);
         s_.lanes_packed[static_cast<std::size_t>(b)] = aligned_bytes(static_cast<std::size_t>(padded * p_.positions) * sizeof(T));
-        pack(lane_frame(b, 0), p_.lane, p_.positions, 0, p_.lanes, kernels_.lanes, false, reinterpret_cast<T*>(s_.lanes_packed[static_cast<std::size_t>(b)].get()));
+        T* to = reinterpret_cast<T*>(s_.lanes_packed[static_cast<std::size_t>(b)].get());
+        for (std::int64_t x = 0; x < p_.lanes; x += PackLanes) {
+          const std::int64_t n = std::min(PackLanes, p_.lanes - x);
+          pack_lanes_of(lane_frame(b, 0), p_.lane, p_.positions, x, n, round_up(n), to + x * p_.positions, nullptr);
+        }
       }
     }
     runner_.parallel(p_.batch * blocks, threads == 1 ? 0 : work * static_cast<double>(p_.batch), [&](std::int64_t task, int w) {
@@ -158,7 +187,11 @@ private:
     const std::int64_t by_panels = budget / std::max<std::int64_t>(1, std::min(p_.positions, Depth)), by_sums = budget / std::max<std::int64_t>(1, p_.rows);
     std::int64_t n = std::min(by_panels, std::max<std::int64_t>(by_sums, kernels_.lanes * 4));
     if (threads > 1 && p_.batch < 2 * threads) n = std::min(n, p_.lanes / (2 * threads));
-    return std::max<std::int64_t>(n / (4 * kernels_.lanes) * (4 * kernels_.lanes), 4 * kernels_.lanes);
+    if (keep_ && p_.lane.invariant && !p_.masked) return PackLanes;  // as they are packed once for all
+    n = std::min(n, PackLanes);
+    n = std::max<std::int64_t>(n / (4 * kernels_.lanes) * (4 * kernels_.lanes), 4 * kernels_.lanes);
+    // Not a power of two from one position to the next: they would share the same few places of the caches.
+    return n >= 512 ? n - kernels_.lanes : n;
   }
 
   void set_batch(std::vector<std::int64_t>& variables, std::int64_t b) const {
@@ -183,7 +216,7 @@ private:
     DotWorker& worker = s_.workers[static_cast<std::size_t>(w)];
     AlignedBytes& memory = s_.rows_packed[static_cast<std::size_t>(b)];
     if (!memory) memory = aligned_bytes(static_cast<std::size_t>(p_.rows * p_.positions) * sizeof(T));
-    pack(started(worker.row, p_.row, b, worker), p_.row, p_.positions, 0, p_.rows, kernels_.rows, true, reinterpret_cast<T*>(memory.get()));
+    pack_rows_of(started(worker.row, p_.row, b, worker), p_.row, p_.positions, p_.rows, kernels_.rows, reinterpret_cast<T*>(memory.get()));
   }
 
   void block(std::int64_t b, std::int64_t first, std::int64_t count, int w) {
@@ -195,12 +228,12 @@ private:
       lanes = reinterpret_cast<const T*>(s_.lanes_packed[s_.lanes_packed.size() > 1 ? static_cast<std::size_t>(b) : 0].get()) + first * p_.positions;
     } else {
       T* to = reinterpret_cast<T*>(grown(worker.lanes_packed, worker.lanes_size, static_cast<std::size_t>(padded * p_.positions) * sizeof(T)).get());
-      std::uint8_t* masks = nullptr;
+      Masks masks;
       if (p_.masked) {
-        masks = reinterpret_cast<std::uint8_t*>(grown(worker.masks, worker.masks_size, static_cast<std::size_t>(padded * p_.positions)).get());
         worker.marks.assign(static_cast<std::size_t>(count), 0);
+        masks = {reinterpret_cast<std::uint8_t*>(grown(worker.masks, worker.masks_size, static_cast<std::size_t>(padded * p_.positions)).get()), worker.marks.data()};
       }
-      pack(lane_frame(b, w), p_.lane, p_.positions, first, count, kernels_.lanes, false, to, masks, worker.marks.data());
+      pack_lanes_of(lane_frame(b, w), p_.lane, p_.positions, first, count, padded, to, p_.masked ? &masks : nullptr);
       lanes = to;
     }
     // One set of sums per unfinished level of the tree over blocks of positions.
@@ -244,7 +277,7 @@ private:
 
   // Positions [from, to) of one block, from +0.
   void multiply(const T* rows, const T* lanes, std::int64_t from, std::int64_t to, std::int64_t padded, T* sums, std::int64_t step) const {
-    const std::int64_t width = kernels_.lanes, panel = p_.positions * width;
+    const std::int64_t width = kernels_.lanes;
     for (std::int64_t k = from; k < to; k += Depth) {
       const std::int64_t depth = std::min(Depth, to - k);
       for (std::int64_t r = 0; r < p_.rows; r += kernels_.rows) {
@@ -254,7 +287,7 @@ private:
         for (std::int64_t j = 0; j < padded;) {
           int now = many;
           while (now > 1 && j + now * width > padded) now /= 2;
-          kernels_.tile(used, now, depth, a, lanes + j / width * panel + k * width, panel, sums + r * step + j, step, k == from);
+          kernels_.tile(used, now, depth, a, lanes + k * padded + j, padded, sums + r * step + j, step, k == from);
           j += now * width;
         }
       }
@@ -262,15 +295,15 @@ private:
   }
 
   void multiply_masked(const T* rows, const T* lanes, const std::uint8_t* masks, std::int64_t padded, T* sums, std::int64_t step) const {
-    const std::int64_t width = kernels_.lanes, panel = p_.positions * width;
+    const std::int64_t width = kernels_.lanes;
     for (std::int64_t k = 0; k < p_.positions; k += Depth) {
       const std::int64_t depth = std::min(Depth, p_.positions - k);
       for (std::int64_t r = 0; r < p_.rows; r += kernels_.rows) {
         const int used = static_cast<int>(std::min<std::int64_t>(kernels_.rows, p_.rows - r));
         const T* a = rows + r * p_.positions + k * used;
         for (std::int64_t j = 0; j < padded; j += width) {
-          const std::int64_t at = j / width * panel + k * width;
-          kernels_.masked(used, depth, a, lanes + at, masks + at, sums + r * step + j, step, k == 0);
+          const std::int64_t at = k * padded + j;
+          kernels_.masked(used, depth, a, lanes + at, masks + at, padded, sums + r * step + j, step, k == 0);
         }
       }
     }
