@@ -218,6 +218,14 @@ void Equations::fill(TensorId id, std::span<const std::int64_t> prefix) {
       } else {
         for (std::int64_t i = 0; i < inner; ++i) store(s, position + i, *v, lane + i);
       }
+      if (v->sums) {
+        if (!s.sums) s.lanes.sums = s.sums = std::make_shared<SumParts>(s.lanes.n);
+        const auto copy = [&](const std::vector<double>& from, std::vector<double>& to) { std::copy(from.begin() + lane, from.begin() + lane + inner, to.begin() + position); };
+        copy(v->sums->lo, s.sums->lo);
+        copy(v->sums->hi, s.sums->hi);
+        copy(v->sums->magnitude, s.sums->magnitude);
+        copy(v->sums->leaves, s.sums->leaves);
+      }
       for (std::size_t d = start.size(); d-- > 0;) {
         if (d + 1 == start.size()) continue;
         if (++at[d] < count[d]) break;

@@ -27,6 +27,7 @@ struct Stop {
 struct Stored {
   Extents extents;
   Lanes lanes;
+  std::shared_ptr<SumParts> sums;  // those of `lanes`, to be written
 };
 
 class Evaluator {

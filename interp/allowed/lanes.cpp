@@ -210,6 +210,14 @@ Lanes expanded(const Lanes& v, const Axes& axes) {
     out.flags.resize(static_cast<std::size_t>(out.n));
     broadcast(v.flags.data(), v.axes, axes, out.flags.data());
   }
+  if (v.sums) {
+    auto sums = std::make_shared<SumParts>(out.n);
+    broadcast(v.sums->lo.data(), v.axes, axes, sums->lo.data());
+    broadcast(v.sums->hi.data(), v.axes, axes, sums->hi.data());
+    broadcast(v.sums->magnitude.data(), v.axes, axes, sums->magnitude.data());
+    broadcast(v.sums->leaves.data(), v.axes, axes, sums->leaves.data());
+    out.sums = std::move(sums);
+  }
   if (!v.unions.empty()) {
     std::vector<std::int64_t> own(static_cast<std::size_t>(v.n)), where(static_cast<std::size_t>(out.n));
     for (std::int64_t i = 0; i < v.n; ++i) own[static_cast<std::size_t>(i)] = i;

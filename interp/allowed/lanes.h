@@ -42,6 +42,13 @@ struct Axis {
 using Axes = std::vector<Axis>;  // outermost first; counts above 1 only
 std::int64_t size_of(const Axes& axes);
 
+// Of lanes that are sums: the sum over the reals, the sum of magnitudes and the number of leaves, so that what is added to it may join the
+// same accumulation (a bias that an implementation starts from). A lane with no leaves is no sum.
+struct SumParts {
+  explicit SumParts(std::int64_t n) : lo(static_cast<std::size_t>(n)), hi(lo), magnitude(lo), leaves(lo) {}
+  std::vector<double> lo, hi, magnitude, leaves;
+};
+
 struct Lanes {
   ElementType type = ElementType::Z;
   Axes axes;
@@ -51,6 +58,7 @@ struct Lanes {
   std::vector<std::int64_t> ilo, ihi;
   std::vector<std::uint8_t> flags;      // empty: none
   std::map<std::int64_t, Pieces> unions;
+  std::shared_ptr<const SumParts> sums;
 
   Lanes() = default;
   Lanes(ElementType t, Axes a, bool is_point);

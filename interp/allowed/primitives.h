@@ -27,6 +27,9 @@ Lanes real_primitive_lanes(Primitive p, ElementType result, const Rules& rules, 
 Lanes elementary_lanes(Primitive p, const Rules& rules, std::span<const Lanes* const> arguments);
 Lanes comparison_lanes(Primitive p, std::span<const Lanes* const> arguments);
 
+// After an addition or a scaling of a sum: the result of one accumulation over all leaves is admitted, too.
+void continue_sums(Primitive p, Lanes& result, std::span<const Lanes* const> arguments);
+
 // The flags that the result of any operation inherits from its arguments.
 std::vector<std::uint8_t> joint_flags(std::span<const Lanes* const> arguments);
 // The bits of a double that is a value of the type, and back.

@@ -110,6 +110,16 @@ Value Evaluator::read_points(TermId id, std::span<const Value> at, const Axes& a
       }
     }
   }
+  if (s.lanes.sums) {
+    auto sums = std::make_shared<SumParts>(out->n);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (any_outside && outside[i]) continue;
+      const std::size_t p = index(position[i]);
+      sums->lo[i] = s.lanes.sums->lo[p], sums->hi[i] = s.lanes.sums->hi[p];
+      sums->magnitude[i] = s.lanes.sums->magnitude[p], sums->leaves[i] = s.lanes.sums->leaves[p];
+    }
+    out->sums = std::move(sums);
+  }
   if (t.kind == TermKind::ReadElse && any_outside) {
     std::vector<std::uint8_t> none;
     for (std::size_t i = 0; i < poisoned.size(); ++i)

@@ -181,7 +181,9 @@ Lanes apply_primitive(P p, ElementType result, const Rules& rules, Arguments arg
     }
     return out;
   };
-  return piecewise(intervals, arguments);
+  Lanes out = piecewise(intervals, arguments);
+  if (is_float(result)) continue_sums(p, out, arguments);
+  return out;
 }
 
 }  // namespace ulpian::interp::allowed

@@ -140,6 +140,32 @@ TEST(Schedules, AbsorbedTermsReachMostOfTheRadius) {
   }
 }
 
+TEST(Schedules, ABiasMayBeWhereTheAccumulationStarts) {
+  // y = dot(a, b); z = y + c, in one equation and through a stored tensor.
+  std::mt19937 random(7004);
+  for (const bool stored : {false, true})
+    for (int round = 0; round < 40; ++round) {
+      const std::size_t n = 2 + random() % 60;
+      const std::vector<float> x = drawn<float>(n, random, round), y = drawn<float>(n, random, round / 4);
+      const float bias = round % 3 == 0 ? 1000.0f : 0.37f;
+      Maker m;
+      const TensorId a = m.vector("a", E::F32), b = m.vector("b", E::F32);
+      const Variable k = m.fresh("k");
+      const TermId kv = m.variable(k);
+      TermId dot = m.reduce_over(ReduceKind::Dot, E::F32, k, m.extent(a), {m.at(a, kv), m.at(b, kv)});
+      if (stored) dot = m.read(m.scalar("y", dot), {});
+      m.output(m.scalar("z", m.primitive(P::Add, dot, m.f32(bias))));
+      const AllowedTensor set = set_of(m, {floats(x), floats(y)});
+      for (int s = 0; s < 8; ++s) {
+        float first = bias;
+        for (std::size_t i = 0; i < n; ++i) first = s % 2 ? std::fma(x[i], y[i], first) : first + x[i] * y[i];
+        EXPECT_TRUE(set.contains(0, bits_of_float(first))) << first << " outside " << set.describe(0);
+        EXPECT_TRUE(set.contains(0, bits_of_float(chain(x, y, random, s % 3 == 0) + bias)));
+      }
+      EXPECT_FALSE(set.contains(0, bits_of_float(bias + 100)));
+    }
+}
+
 TEST(Schedules, ADroppedTermOfAOneHotDotShows) {
   std::vector<float> x(1000, 0.0f), y(1000);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = 0.1f * static_cast<float>(i + 1);

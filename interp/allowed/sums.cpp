@@ -314,12 +314,91 @@ void Sums::add_terms(const Lanes& terms, const Axes& outer) {
 
 Lanes Sums::finish() const {
   Lanes out(type_, axes_, !uses_doubles(type_));
+  if (is_float(type_)) out.sums = parts();
   for (std::int64_t i = 0; i < out.n; ++i) {
     if (totals_.state[index(i)] & AnythingAtAll) set_anything(out, i);
     else if (uses_doubles(type_)) finish_float(out, i);
     else finish_integer(out, i);
   }
   return out;
+}
+
+std::shared_ptr<const SumParts> Sums::parts() const {
+  auto sums = std::make_shared<SumParts>(size_of(axes_));
+  const double own = (precise_ ? 0x1p-98 : 0x1p-52) * static_cast<double>(totals_.most + 4);
+  for (std::size_t k = 0; k < totals_.state.size(); ++k) {
+    const double magnitude = enlarged(totals_.magnitude[k] * (1 + static_cast<double>(totals_.most) * 0x1p-51));
+    const double radius = enlarged(totals_.radius[k] * (1 + static_cast<double>(totals_.most) * 0x1p-51) + own * magnitude + std::fabs(totals_.low[k]));
+    if (totals_.state[k] != 0 || !finite(totals_.center[k]) || !finite(radius) || !finite(magnitude)) continue;
+    sums->lo[k] = below(totals_.center[k] - radius);
+    sums->hi[k] = above(totals_.center[k] + radius);
+    sums->magnitude[k] = magnitude;
+    sums->leaves[k] = totals_.count[k];
+  }
+  return sums;
+}
+
+void continue_sums(Primitive p, Lanes& out, std::span<const Lanes* const> a) {
+  const bool adds = p == Primitive::Add || p == Primitive::Subtract, scales = p == Primitive::Multiply;
+  if (!(adds || scales) || !(a[0]->sums || a[1]->sums) || (scales && a[0]->sums && a[1]->sums)) return;
+  auto sums = std::make_shared<SumParts>(out.n);
+  const FloatFormat& f = format_of(out.type);
+  const double u = std::ldexp(1.0, -f.precision());
+  const double last = to_double(out.type, largest_finite(out.type));
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    const std::size_t k = index(i);
+    double lo[2], hi[2], magnitude[2], leaves[2];
+    bool any = false, plain = true;
+    for (int s = 0; s < 2; ++s) {
+      const Lanes& x = *a[index(s)];
+      plain = plain && !(x.flag(i) & (HasNan | Anything | NoValue | NotOneInterval)) && finite(x.low(i)) && finite(x.high(i));
+      if (x.sums && x.sums->leaves[k] > 0) {
+        lo[s] = x.sums->lo[k], hi[s] = x.sums->hi[k], magnitude[s] = x.sums->magnitude[k], leaves[s] = x.sums->leaves[k];
+        any = true;
+      } else {
+        lo[s] = x.low(i), hi[s] = x.high(i), magnitude[s] = std::max(std::fabs(lo[s]), std::fabs(hi[s])), leaves[s] = magnitude[s] != 0 ? 1 : 0;
+      }
+    }
+    if (!any || !plain || (out.flag(i) & (HasNan | Anything | NoValue | NotOneInterval))) continue;
+    double low = 0, high = 0, size = 0, count = 0;
+    if (adds) {
+      const bool minus = p == Primitive::Subtract;
+      low = sum_below(lo[0], minus ? -hi[1] : lo[1]), high = sum_above(hi[0], minus ? -lo[1] : hi[1]);
+      size = enlarged(magnitude[0] + magnitude[1]);
+      count = leaves[0] + leaves[1];
+    } else {
+      low = std::min({product_below(lo[0], lo[1]), product_below(lo[0], hi[1]), product_below(hi[0], lo[1]), product_below(hi[0], hi[1])});
+      high = std::max({product_above(lo[0], lo[1]), product_above(lo[0], hi[1]), product_above(hi[0], lo[1]), product_above(hi[0], hi[1])});
+      size = enlarged(magnitude[0] * magnitude[1]);
+      count = std::max(leaves[0], leaves[1]) + 1;
+    }
+    sums->lo[k] = low, sums->hi[k] = high, sums->magnitude[k] = size, sums->leaves[k] = count;
+    const double radius = enlarged(count * u * size + 2 * count * std::ldexp(1.0, f.min_exponent() - f.precision()));
+    double from = nearest(out.type, below(low - radius)), to = nearest(out.type, above(high + radius));
+    if (!((size + radius) * (1 + count * u) < last)) {
+      // Order-dependent overflow, as in `finish_float`.
+      const double beyond = last + ulp_of(f, last) / 2, enlargement = 1 + count * u;
+      const bool positive = !(((size + high) / 2 + radius) * enlargement < beyond), negative = !(((size - low) / 2 + radius) * enlargement < beyond);
+      if ((positive && negative) || (!has_infinity(out.type) && (positive || negative))) {
+        set_anything(out, i);
+        continue;
+      }
+      if (positive) to = Infinity;
+      if (negative) from = -Infinity;
+    }
+    if (from != from || to != to) {
+      set_anything(out, i);
+      continue;
+    }
+    if (before(out.low(i), from)) from = out.low(i);
+    if (before(to, out.high(i))) to = out.high(i);
+    if (from <= 0 && to >= 0 && f.has_negative_zero()) {
+      if (from == 0) from = -0.0;
+      if (to == 0) to = 0.0;
+    }
+    out.set(i, {from, to, 0, 0});
+  }
+  out.sums = std::move(sums);
 }
 
 void Sums::finish_integer(Lanes& out, std::int64_t i) const {

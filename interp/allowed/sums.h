@@ -37,6 +37,7 @@ private:
   void irregular_products(const Lanes& a, const Lanes& b, const std::vector<std::int64_t>& hard_a, const std::vector<std::int64_t>& hard_b, const Parts& parts, Totals& t) const;
   void product_intervals(const Lanes& a, const Lanes& b, const Parts& parts, Totals& t) const;
   void product_integers(const Lanes& a, const Lanes& b, const Parts& parts, Totals& t) const;
+  std::shared_ptr<const SumParts> parts() const;
   void finish_float(Lanes& out, std::int64_t i) const;
   void finish_integer(Lanes& out, std::int64_t i) const;
 
