@@ -99,9 +99,10 @@ void take_masks(const Frame& frame, const DotFactor& f, std::int64_t k, std::int
     }
 }
 
-// Lanes [first, first + count) for every position, `step` elements from one position to the next; what is beyond the lanes is 0.
+// Lanes [first, first + count) for `positions` positions from `from` on, `step` elements from one to the next; what is beyond the lanes is 0.
 template <class T>
-void pack_lanes_of(Frame& frame, const DotFactor& f, std::int64_t positions, std::int64_t first, std::int64_t count, std::int64_t step, T* to, const Masks* masks) {
+void pack_lanes_of(Frame& frame, const DotFactor& f, std::int64_t from, std::int64_t positions, std::int64_t first, std::int64_t count, std::int64_t step, T* to,
+                   const Masks* masks) {
   if (count < step)
     for (std::int64_t k = 0; k < positions; ++k) std::fill(to + k * step + count, to + (k + 1) * step, T{0});
   if (masks) std::memset(masks->keep, 0, static_cast<std::size_t>(positions * step));
@@ -112,15 +113,15 @@ void pack_lanes_of(Frame& frame, const DotFactor& f, std::int64_t positions, std
       const std::int64_t m = std::min(deep, positions - k);
       T* d = to + k * step + x;
       if (!f.by_lanes) {
-        frame.run_cross(f.split, first + x, n, k, m);
+        frame.run_cross(f.split, first + x, n, from + k, m);
         transpose_into(d, static_cast<const T*>(frame.value(0)), n, m, step);
       } else if (n == step) {
         frame.redirect(0, d);
-        frame.run_cross(f.split, k, m, first + x, n);
+        frame.run_cross(f.split, from + k, m, first + x, n);
         if (frame.value(0) != d) std::memcpy(static_cast<void*>(d), frame.value(0), static_cast<std::size_t>(m * n) * sizeof(T));
         frame.restore(0);
       } else {
-        frame.run_cross(f.split, k, m, first + x, n);
+        frame.run_cross(f.split, from + k, m, first + x, n);
         const T* v = static_cast<const T*>(frame.value(0));
         for (std::int64_t j = 0; j < m; ++j) std::copy_n(v + j * n, n, d + j * step);
       }
@@ -158,7 +159,7 @@ public:
       s_.rows_packed.resize(kept);
       runner_.parallel(static_cast<std::int64_t>(kept), threads == 1 ? 0 : static_cast<double>(p_.rows * p_.positions) * static_cast<double>(kept), [&](std::int64_t b, int w) { pack_rows(b, w); });
     }
-    if (keep_ && p_.lane.invariant && s_.lanes_packed.empty() && !p_.masked) {
+    if (keeps_lanes() && s_.lanes_packed.empty()) {
       const bool lanes_vary = p_.lane.in_batch && p_.batch > 1;
       s_.lanes_packed.resize(lanes_vary ? static_cast<std::size_t>(p_.batch) : 1);
       for (std::int64_t b = 0; b < static_cast<std::int64_t>(s_.lanes_packed.size()); ++b) {
@@ -167,7 +168,7 @@ public:
         T* to = reinterpret_cast<T*>(s_.lanes_packed[static_cast<std::size_t>(b)].get());
         for (std::int64_t x = 0; x < p_.lanes; x += PackLanes) {
           const std::int64_t n = std::min(PackLanes, p_.lanes - x);
-          pack_lanes_of(lane_frame(b, 0), p_.lane, p_.positions, x, n, round_up(n), to + x * p_.positions, nullptr);
+          pack_lanes_of(lane_frame(b, 0), p_.lane, 0, p_.positions, x, n, round_up(n), to + x * p_.positions, nullptr);
         }
       }
     }
@@ -179,6 +180,11 @@ public:
   }
 
 private:
+  // Whether the lanes are packed once for all steps of the recurrence around.
+  bool keeps_lanes() const {
+    const double bytes = static_cast<double>(p_.lanes) * static_cast<double>(p_.positions) * static_cast<double>(p_.lane.in_batch ? p_.batch : 1) * sizeof(T);
+    return keep_ && p_.lane.invariant && !p_.masked && bytes <= 64e6;
+  }
   std::int64_t round_up(std::int64_t n) const { return (n + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes; }
 
   // Lanes whose packed panels and sums stay in the second cache, and at least two pieces per thread.
@@ -187,7 +193,7 @@ private:
     const std::int64_t by_panels = budget / std::max<std::int64_t>(1, std::min(p_.positions, Depth)), by_sums = budget / std::max<std::int64_t>(1, p_.rows);
     std::int64_t n = std::min(by_panels, std::max<std::int64_t>(by_sums, kernels_.lanes * 4));
     if (threads > 1 && p_.batch < 2 * threads) n = std::min(n, p_.lanes / (2 * threads));
-    if (keep_ && p_.lane.invariant && !p_.masked) return PackLanes;  // as they are packed once for all
+    if (keeps_lanes()) return PackLanes;  // as they are packed once for all
     n = std::min(n, PackLanes);
     n = std::max<std::int64_t>(n / (4 * kernels_.lanes) * (4 * kernels_.lanes), 4 * kernels_.lanes);
     // Not a power of two from one position to the next: they would share the same few places of the caches.
@@ -204,7 +210,11 @@ private:
   Frame& started(std::unique_ptr<Frame>& frame, const DotFactor& f, std::int64_t b, DotWorker& w) const {
     set_batch(w.variables, b);
     if (frame) frame->begin(w.variables);
-    else frame = std::make_unique<Frame>(f.tape, runner_.program(), runner_.views(), w.variables, std::min(PackLanes, std::max<std::int64_t>(1, f.tape.lanes)), runner_.options().instructions);
+    else {
+      frame = std::make_unique<Frame>(f.tape, runner_.program(), runner_.views(), w.variables, std::min(PackLanes, std::max<std::int64_t>(1, f.tape.lanes)),
+                                      runner_.options().instructions);
+      frame->watch([this] { runner_.check_limits(); });
+    }
     return *frame;
   }
   Frame& lane_frame(std::int64_t b, int w) {
@@ -223,42 +233,36 @@ private:
     DotWorker& worker = s_.workers[static_cast<std::size_t>(w)];
     const std::int64_t padded = round_up(count), step = padded + 16;
     const T* rows = reinterpret_cast<const T*>(s_.rows_packed[s_.rows_packed.size() > 1 ? static_cast<std::size_t>(b) : 0].get());
-    const T* lanes = nullptr;
-    if (!s_.lanes_packed.empty()) {
-      lanes = reinterpret_cast<const T*>(s_.lanes_packed[s_.lanes_packed.size() > 1 ? static_cast<std::size_t>(b) : 0].get()) + first * p_.positions;
-    } else {
-      T* to = reinterpret_cast<T*>(grown(worker.lanes_packed, worker.lanes_size, static_cast<std::size_t>(padded * p_.positions) * sizeof(T)).get());
-      Masks masks;
-      if (p_.masked) {
-        worker.marks.assign(static_cast<std::size_t>(count), 0);
-        masks = {reinterpret_cast<std::uint8_t*>(grown(worker.masks, worker.masks_size, static_cast<std::size_t>(padded * p_.positions)).get()), worker.marks.data()};
-      }
-      pack_lanes_of(lane_frame(b, w), p_.lane, p_.positions, first, count, padded, to, p_.masked ? &masks : nullptr);
-      lanes = to;
-    }
+    const T* kept = nullptr;
+    if (!s_.lanes_packed.empty())
+      kept = reinterpret_cast<const T*>(s_.lanes_packed[s_.lanes_packed.size() > 1 ? static_cast<std::size_t>(b) : 0].get()) + first * p_.positions;
     // One set of sums per unfinished level of the tree over blocks of positions.
     const std::int64_t area = p_.rows * step;
-    const std::int64_t parts = (p_.positions + DotBlock - 1) / DotBlock;
+    const std::int64_t parts = (p_.positions + DotBlock - 1) / DotBlock, longest = std::min(p_.positions, DotBlock);
     std::int64_t levels = 1;
     while ((std::int64_t{1} << (levels - 1)) < parts) ++levels;
     T* sums = reinterpret_cast<T*>(grown(worker.sums, worker.sums_size, static_cast<std::size_t>(area * (levels + 1)) * sizeof(T)).get());
-    const auto add = [&](T* to, const T* more) {
-      for (std::int64_t k = 0; k < area; ++k) to[k] = to[k] + more[k];
-    };
+    T* packed = kept ? nullptr : reinterpret_cast<T*>(grown(worker.lanes_packed, worker.lanes_size, static_cast<std::size_t>(padded * longest) * sizeof(T)).get());
+    Frame* frame = kept ? nullptr : &lane_frame(b, w);
     if (p_.masked) {
-      multiply_masked(rows, lanes, reinterpret_cast<const std::uint8_t*>(worker.masks.get()), padded, sums, step);
+      worker.marks.assign(static_cast<std::size_t>(count), 0);
+      const Masks masks{reinterpret_cast<std::uint8_t*>(grown(worker.masks, worker.masks_size, static_cast<std::size_t>(padded * longest)).get()), worker.marks.data()};
+      pack_lanes_of(*frame, p_.lane, 0, p_.positions, first, count, padded, packed, &masks);
+      multiply_masked(rows, packed, masks.keep, padded, sums, step);
       write(b, first, count, sums, step);
       if (marks_) mark(b, first, count, worker.marks);
       return;
     }
-    if (parts == 1) {
-      multiply(rows, lanes, 0, p_.positions, padded, sums, step);
-      write(b, first, count, sums, step);
-      return;
-    }
+    const auto add = [&](T* to, const T* more) {
+      for (std::int64_t k = 0; k < area; ++k) to[k] = to[k] + more[k];
+    };
+    // The tree is a binary counter of finished parts.
     for (std::int64_t part = 0; part < parts; ++part) {
-      T* fresh = sums + levels * area;
-      multiply(rows, lanes, part * DotBlock, std::min(p_.positions, (part + 1) * DotBlock), padded, fresh, step);
+      T* fresh = parts == 1 ? sums : sums + levels * area;
+      const std::int64_t from = part * DotBlock, to = std::min(p_.positions, from + DotBlock);
+      if (!kept) pack_lanes_of(*frame, p_.lane, from, to - from, first, count, padded, packed, nullptr);
+      multiply(rows, kept ? kept + from * padded : packed, from, to, padded, fresh, step);
+      if (parts == 1) break;
       int l = 0;
       for (; (part >> l & 1) != 0; ++l) {
         add(sums + l * area, fresh);
@@ -275,7 +279,7 @@ private:
     write(b, first, count, total, step);
   }
 
-  // Positions [from, to) of one block, from +0.
+  // Positions [from, to) of one block, from +0; `lanes` begin with position `from`.
   void multiply(const T* rows, const T* lanes, std::int64_t from, std::int64_t to, std::int64_t padded, T* sums, std::int64_t step) const {
     const std::int64_t width = kernels_.lanes;
     for (std::int64_t k = from; k < to; k += Depth) {
@@ -287,7 +291,7 @@ private:
         for (std::int64_t j = 0; j < padded;) {
           int now = many;
           while (now > 1 && j + now * width > padded) now /= 2;
-          kernels_.tile(used, now, depth, a, lanes + k * padded + j, padded, sums + r * step + j, step, k == from);
+          kernels_.tile(used, now, depth, a, lanes + (k - from) * padded + j, padded, sums + r * step + j, step, k == from);
           j += now * width;
         }
       }

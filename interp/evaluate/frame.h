@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -36,6 +37,8 @@ public:
   Frame& operator=(const Frame&) = delete;
 
   std::int64_t block() const { return block_; }
+  // Called now and then in long loops: throws where a limit is met.
+  void watch(std::function<void()> check) { check_ = std::move(check); }
   // Starts over with other values of the surroundings' variables.
   void begin(std::span<const std::int64_t> variables);
   // Where the next run writes root `k`, if it likes; the value is then at value(k), which may be elsewhere (a tensor read in place).
@@ -116,6 +119,8 @@ private:
   std::vector<std::int32_t> inner_lengths_;
   std::vector<std::int64_t> starts_;       // of the reads of a cross
   std::vector<std::int64_t> positions_;    // of gathers
+  std::function<void()> check_;
+  std::int64_t leaves_ = 0;                // since the last check
   std::vector<std::uint8_t> valid_;
 };
 

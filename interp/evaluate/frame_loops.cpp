@@ -69,6 +69,7 @@ template <class F> void Frame::for_each_leaf(const Loop& l, F&& f) {
   for (std::int64_t position = 0; position < leaves; ++position) {
     execute(l.body);
     f(position);
+    if (++leaves_ % 1024 == 0 && check_) check_();
     for (std::size_t k = l.slots.size(); k-- > 0;) {
       if (++uniforms_[l.slots[k]] < l.extents[k]) break;
       uniforms_[l.slots[k]] = 0;

@@ -105,6 +105,7 @@ Frame& Runner::frame(const Step& step, int worker, std::int64_t block) {
   ensure(static_cast<std::size_t>(worker) < list.size());
   auto& f = list[static_cast<std::size_t>(worker)];
   if (!f || f->block() < block) f = std::make_unique<Frame>(step.tape, program_, views_, variables_, block, options_.instructions);
+  f->watch([this] { check_limits(); });
   return *f;
 }
 
