@@ -66,6 +66,11 @@ public:
     return with_float(t_, [&]<ElementType T>() { return side < 0 ? ceiling_of<T>(r) : floor_of<T>(r); });
   }
 
+  // Where the correctly rounded values of a set lie in [least, greatest].
+  void include_powers(double least, double greatest, double& lo, double& hi) const {
+    with_float(t_, [&]<ElementType T>() { allowed::include_powers<T>(ulps_, least, greatest, lo, hi); });
+  }
+
 private:
   // Values that are not approximated: NaN, of infinite arguments, exact zeros and poles (IEEE 754, clause 9.2).
   bool certain(double c, double x, double y) const {
@@ -174,6 +179,7 @@ Lanes one_argument(P p, ElementType type, double ulps, const Lanes& x) {
     const double l0 = low(k, false), l1 = low(k, true), h0 = high(k, false), h1 = high(k, true);
     lo = l0 != l0 || before(l0, l1) ? l0 : l1;
     hi = h0 != h0 || before(h1, h0) ? h0 : h1;
+    tolerance.include_powers(std::fmin(at_from[k], at_to[k]), std::fmax(at_from[k], at_to[k]), lo, hi);
     bool even = false, odd = false;
     switch (b.shape) {
       case Shape::Rising:
@@ -218,7 +224,7 @@ Lanes two_arguments(P p, ElementType type, double ulps, const Lanes& x, const La
     const auto i = static_cast<std::int64_t>(k);
     const double a = x.lo[k], b = x.high(i), u = y.lo[k], v = y.high(i);
     const bool point = (a == b || a != a) && (u == v || u != u);
-    double lo = Infinity, hi = -Infinity;
+    double lo = Infinity, hi = -Infinity, least = Infinity, greatest = -Infinity;
     bool nan = false, number = false;
     for (std::size_t c = 0; c < (point ? 1u : 4u); ++c) {
       const double l = tolerance.end(at[c][k], (*xs[c >> 1])[k], (*ys[c & 1])[k], -1), h = tolerance.end(at[c][k], (*xs[c >> 1])[k], (*ys[c & 1])[k], 1);
@@ -229,8 +235,10 @@ Lanes two_arguments(P p, ElementType type, double ulps, const Lanes& x, const La
       number = true;
       if (before(l, lo)) lo = l;
       if (before(hi, h)) hi = h;
+      least = std::fmin(least, at[c][k]), greatest = std::fmax(greatest, at[c][k]);
     }
     if (!number) lo = hi = Nan;
+    else tolerance.include_powers(least, greatest, lo, hi);
     if (!point) {
       const Piece all = whole_of(type);
       const bool whole_exponent = u == v && std::trunc(u) == u && std::fabs(u) < 0x1p24;
@@ -271,8 +279,9 @@ Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
   out.type = ElementType::R;
   const FloatFormat& f = format_of(unit);
   for (std::size_t k = 0; k < index(out.n); ++k) {
-    if (finite(out.lo[k])) out.lo[k] -= (ulps + 1) * ulp_of(f, out.lo[k]);
-    if (finite(out.hi[k])) out.hi[k] += (ulps + 1) * ulp_of(f, out.hi[k]);
+    const double lo = out.lo[k], hi = out.hi[k];
+    if (finite(lo)) out.lo[k] = std::fmin(lo - (ulps + 1) * ulp_of(f, lo), reach_below(f, ulps + 1, lo, hi));
+    if (finite(hi)) out.hi[k] = std::fmax(hi + (ulps + 1) * ulp_of(f, hi), -reach_below(f, ulps + 1, -hi, -lo));
   }
   return out;
 }

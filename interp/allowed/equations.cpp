@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/allowed/loops.h"
 #include "interp/allowed/rounding.h"
 #include "interp/allowed/sums.h"
 
@@ -309,6 +310,20 @@ void Equations::measured(TensorId id) {
   make(id).lanes.ilo[0] = value;
 }
 
+// In any order.
+Lanes Equations::sum_of(const Lanes& base, const std::vector<Lanes>& updates) const {
+  Sums sums(base.type, e_.rules, {}, false);
+  sums.add_terms(base, {});
+  for (const Lanes& u : updates) sums.add_terms(u, {});
+  return sums.finish();
+}
+Lanes Equations::product_of(const Lanes& base, const std::vector<Lanes>& updates) const {
+  Reduction product(core::ReduceKind::Product, base.type, e_.rules, {});
+  product.add(base, {});
+  for (const Lanes& u : updates) product.add(u, {});
+  return product.finish();
+}
+
 // Writes in ascending order. Where an index or the filter is not certain, an element may have been written or not.
 void Equations::scatter(TensorId id) {
   const TensorNode& n = p_.tensor(id);
@@ -365,12 +380,8 @@ void Equations::scatter(TensorId id) {
   for (const auto& [position, list] : updates) {
     Lanes now(s.lanes.type, {}, true);
     copy_lane(now, 0, s.lanes, position);
-    if (mode == Mode::Add && uses_doubles(s.lanes.type) && list.size() > 1) {
-      Sums sums(s.lanes.type, e_.rules, {}, false);
-      sums.add_terms(now, {});
-      for (const Lanes& u : list) sums.add_terms(u, {});
-      now = sums.finish();
-      store(s, position, now, 0);
+    if (uses_doubles(s.lanes.type) && list.size() > 1 && (mode == Mode::Add || mode == Mode::Multiply)) {
+      store(s, position, mode == Mode::Add ? sum_of(now, list) : product_of(now, list), 0);
       continue;
     }
     std::optional<Lanes> any;

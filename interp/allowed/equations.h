@@ -33,6 +33,8 @@ private:
   void where(core::TensorId id);
   void measured(core::TensorId id);
   void scatter(core::TensorId id);
+  Lanes sum_of(const Lanes& base, const std::vector<Lanes>& updates) const;
+  Lanes product_of(const Lanes& base, const std::vector<Lanes>& updates) const;
   void store(Stored& s, std::int64_t position, const Lanes& v, std::int64_t lane);
 
   const core::Program& p_;

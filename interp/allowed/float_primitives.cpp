@@ -131,7 +131,7 @@ template <ElementType T> Lanes divide(Arguments a, double ulps) {
       if (meets_zero(x, i) || both_infinite) out.mark(i, HasNan);
       continue;
     }
-    double lo = Infinity, hi = -Infinity;
+    double lo = Infinity, hi = -Infinity, least = Infinity, greatest = -Infinity;
     bool nan = false, number = false;
     for (double u : p)
       for (double v : q) {
@@ -143,7 +143,9 @@ template <ElementType T> Lanes divide(Arguments a, double ulps) {
         number = true;
         if (before(l, lo)) lo = l;
         if (before(hi, h)) hi = h;
+        least = std::fmin(least, u / v), greatest = std::fmax(greatest, u / v);
       }
+    if (number) include_powers<T>(ulps, least, greatest, lo, hi);
     if (nan) out.mark(i, HasNan);
     if (!number) lo = hi = Nan;
     else if (nan) lo = -Infinity, hi = Infinity;
@@ -178,6 +180,7 @@ template <ElementType T> Lanes square_root(const Lanes& x, double ulps) {
     }
     out.lo[k] = end(p, -1);
     out.hi[k] = end(x.high(i), 1);
+    include_powers<T>(ulps, __builtin_sqrt(p), __builtin_sqrt(x.high(i)), out.lo[k], out.hi[k]);
   }
   return out;
 }

@@ -142,9 +142,9 @@ void set_union(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j, const L
   }
   Pieces pieces = pieces_at(a, j);
   for (const Piece& p : pieces_at(b, k)) pieces.push_back(p);
-  set_pieces(v, i, std::move(pieces), static_cast<std::uint8_t>(a.flag(j) | b.flag(k)));
   // NaN alone needs its flag once there are numbers beside it.
   const bool nan = uses_doubles(v.type) && (a.low(j) != a.low(j) || b.low(k) != b.low(k));
+  set_pieces(v, i, std::move(pieces), fa | fb);
   if (nan) v.mark(i, HasNan);
 }
 

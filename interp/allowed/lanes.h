@@ -95,7 +95,7 @@ Pieces pieces_at(const Lanes& v, std::int64_t i);  // empty: no number
 // Sorted, merged; more than MostPieces become their hull. An empty list leaves no number.
 void set_pieces(Lanes& v, std::int64_t i, Pieces pieces, std::uint8_t flags);
 void set_anything(Lanes& v, std::int64_t i);
-// The union of two lanes of other tensors; flags too.
+// The union of two lanes, of which one may be that lane itself; flags too.
 void set_union(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j, const Lanes& b, std::int64_t k);
 void copy_lane(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j);
 

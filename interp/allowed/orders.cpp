@@ -117,7 +117,7 @@ Value Evaluator::arg_extreme(TermId, const core::ReduceView& view, Loop& loop) {
     }
     Pieces pieces;
     for (std::int64_t c : candidates) pieces.push_back({0, 0, c, c});
-    if (pieces.empty()) pieces.push_back({});
+    if (sure.empty()) pieces.push_back({});  // perhaps none is there: 0
     set_pieces(*out, row, std::move(pieces), 0);
   }
   return out;

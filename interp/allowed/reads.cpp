@@ -161,8 +161,7 @@ Value Evaluator::merge_else(TermId id, const Value& inside, const std::vector<st
     if (!(*out)[index(i)]) continue;
     const std::int64_t j = e->n == 1 ? 0 : i;
     if (!in->empty() && (*in)[index(i)]) {
-      const Lanes before = *result;
-      set_union(*result, i, before, i, *e, j);
+      set_union(*result, i, *result, i, *e, j);
     } else {
       if (!result->flags.empty()) result->flags[index(i)] = 0;
       result->unions.erase(i);

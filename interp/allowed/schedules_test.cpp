@@ -231,5 +231,31 @@ TEST(Schedules, ProductsOfFewAndManyFactors) {
   }
 }
 
+TEST(Schedules, CollidingUpdatesOfAScatterCombineInAnyOrder) {
+  for (const core::ScatterMode mode : {core::ScatterMode::Add, core::ScatterMode::Multiply}) {
+    Maker m;
+    const TensorId base = m.vector("base", E::F32), u = m.vector("u", E::F32);
+    const Variable i = m.fresh("i");
+    TensorNode n;
+    n.name = "y";
+    n.type = E::F32;
+    n.kind = TensorKind::Scatter;
+    n.extents = {m.extent(base)};
+    n.variables = {i};
+    n.domain = {m.extent(u)};
+    n.body = m.at(u, m.variable(i));
+    n.scatter.mode = mode;
+    n.scatter.base = base;
+    n.scatter.index = {m.integer(0)};
+    m.output(m.add(std::move(n)));
+    const float a = 1.1f, b = 1.3f, c = 1.7f;
+    const AllowedTensor set = set_of(m, {floats({a}), floats({b, c})});
+    const bool sum = mode == core::ScatterMode::Add;
+    const float orders[] = {sum ? (a + b) + c : (a * b) * c, sum ? a + (b + c) : a * (b * c), sum ? (a + c) + b : (a * c) * b};
+    for (float y : orders) EXPECT_TRUE(set.contains(0, bits_of_float(y))) << y << " outside " << set.describe(0);
+    EXPECT_FALSE(set.contains(0, bits_of_float(orders[0] * 1.00001f)));
+  }
+}
+
 }  // namespace
 }  // namespace ulpian::interp::testing

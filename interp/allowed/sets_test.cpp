@@ -138,6 +138,30 @@ TEST(Functions, AreWithinTheirUlpsAndNotMuchMore) {
   }
 }
 
+// The tolerance doubles at a power of two: what lies above it may be answered by less than what lies below it.
+TEST(Functions, AnIntervalAcrossAPowerOfTwoEnclosesTheToleranceOfItsPoints) {
+  const auto encloses = [](P p, const std::vector<AllowedTensor>& whole, const std::vector<AllowedTensor>& point) {
+    const AllowedTensor all = mapped(p, whole), one = mapped(p, point);
+    EXPECT_TRUE(all.contains(0, one.lower().at(0)) && all.contains(0, one.upper().at(0))) << name_of(p) << ": " << one.describe(0) << " of a point, " << all.describe(0) << " of the interval";
+  };
+  const auto point = [](float x) { return interval({{x, x}}); };
+  struct Case {
+    P primitive;
+    float at;  // the function passes a power of two next to it
+  };
+  for (const auto& [p, at] : {Case{P::Exp, 0.6931472f}, {P::Exp, -0.6931472f}, {P::SquareRoot, 16}, {P::Log, 0.13533528f}, {P::Log, 7.389056f}, {P::Erf, 0.47693628f}}) {
+    float from = at, to = at;
+    for (int k = 0; k < 3; ++k) from = std::nextafter(from, -Infinity), to = std::nextafter(to, Infinity);
+    for (float x = from; x <= to; x = std::nextafter(x, Infinity)) encloses(p, {interval({{from, to}})}, {point(x)});
+  }
+  for (const float sign : {1.0f, -1.0f}) {
+    const float from = std::nextafter(8.0f, 0.0f), to = std::nextafter(8.0f, Infinity);
+    const auto signed_interval = sign > 0 ? interval({{from, to}}) : interval({{-to, -from}});
+    for (const float x : {from, 8.0f, to}) encloses(P::Divide, {signed_interval, point(1)}, {point(sign * x), point(1)});
+    for (const float x : {from, 8.0f, to}) encloses(P::Power, {interval({{from, to}}), point(sign)}, {point(x), point(sign)});
+  }
+}
+
 TEST(Choices, OverlappingComparisonsAreOpenAndSelectsAreUnions) {
   const AllowedTensor c = mapped(P::Less, {interval({{1, 3}, {1, 2}, {3, 4}}), interval({{2, 5}, {3, 4}, {1, 2}})});
   EXPECT_EQ(c.describe(0), "[false, true]");

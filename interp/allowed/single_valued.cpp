@@ -56,7 +56,7 @@ bool is_single_valued(const core::Program& p, const Profile& profile, bool unrou
       terms.insert(terms.end(), n.domain.begin(), n.domain.end());
       if (n.body != None) terms.push_back(n.body);
       if (n.kind == TensorKind::Scatter) {
-        if (n.scatter.mode == core::ScatterMode::Any || (n.scatter.mode == core::ScatterMode::Add && is_float(n.type))) return false;
+        if (n.scatter.mode == core::ScatterMode::Any || ((n.scatter.mode == core::ScatterMode::Add || n.scatter.mode == core::ScatterMode::Multiply) && is_float(n.type))) return false;
         need(n.scatter.base);
         terms.insert(terms.end(), n.scatter.index.begin(), n.scatter.index.end());
         if (n.scatter.filter != None) terms.push_back(n.scatter.filter);
