@@ -106,6 +106,7 @@ public:
     Verdict v = compare();
     if (v.verdict != Class::Violation || e_.unordered_axes.empty()) return v;
     auto reordered = reorder(*got_, e_.canonical, allowed_, e_.unordered_axes);
+    if (!reordered && v.witness) return of_class(Class::Undecided, "in the order given, " + v.reason + "; whether another order fits is too much to find out");
     if (!reordered) return v;
     got_ = &*reordered;
     Verdict again = compare();

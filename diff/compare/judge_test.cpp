@@ -337,6 +337,18 @@ TEST(Judge, OrdersAreFoundAmongOverlappingSets) {
   EXPECT_EQ(judge(f, answer(floats({0.5f, 1}))).verdict, Class::Conforms);
 }
 
+TEST(Judge, AnOrderThatIsTooMuchToFindIsNoViolation) {
+  // Place k admits [k, k + 1]. The answers 1, 2, ... take the places before their own, until 0 comes and all have to move.
+  constexpr int N = 3000;
+  std::vector<float> canonical, low, high, got;
+  for (int k = 0; k < N; ++k) canonical.push_back(static_cast<float>(k) + 0.5f), low.push_back(static_cast<float>(k)), high.push_back(static_cast<float>(k + 1));
+  for (int k = 1; k < N; ++k) got.push_back(static_cast<float>(k));
+  got.push_back(0);
+  Expectation e = expecting(floats(canonical), between(low, high));
+  e.unordered_axes = {0};
+  EXPECT_EQ(judge(e, answer(floats(got))).verdict, Class::Undecided);
+}
+
 TEST(Judge, LinesOfNanAreMatchedToo) {
   Expectation e = expecting(floats({Nan, 1, -1}));
   e.unordered_axes = {0};

@@ -7,7 +7,7 @@ namespace {
 
 using MaybeTensors = std::vector<std::optional<Tensor>>;
 
-// Comparisons of one pair of places; beyond, a line is too long to match.
+// Comparisons of one pair of places, and moves in one path; beyond, a line is too long to match.
 constexpr std::int64_t MostPairs = 100'000'000;
 constexpr std::size_t MostDepth = 2000;
 
@@ -109,7 +109,7 @@ private:
   }
 
   bool augment(std::size_t item, std::size_t depth, std::int64_t& budget) {
-    if (depth > MostDepth) return false;
+    if (depth > MostDepth) budget = -1;
     for (std::size_t place = 0; place < at_.size() && budget >= 0; ++place) {
       if (visited_[place] || --budget < 0 || !admits(place, item)) continue;
       visited_[place] = true;

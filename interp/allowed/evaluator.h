@@ -87,7 +87,6 @@ private:
   Value merge_else(core::TermId id, const Value& inside, const std::vector<std::uint8_t>& outside, const std::vector<std::uint8_t>& inside_too);
   Value choice(core::TermId id);
   Value reduce(core::TermId id);
-  void reduce_block(core::TermId id, const core::ReduceView& view, const Value& filter, struct Reduction& into);
   Value arg_extreme(core::TermId id, const core::ReduceView& view, Loop& loop);
   Value fold(core::TermId id);
   Value nth(core::TermId id);
@@ -100,7 +99,6 @@ private:
   Range range(core::TermId id);
   void sizes_of_terms(core::TermId id, std::vector<char>& seen, std::vector<core::TermId>& out, std::unordered_map<core::Variable, std::int64_t>& counts);
 
-  friend struct Reduction;
   const core::Program& program_;
   const Limits& limits_;
   std::vector<Memo> memo_;

@@ -62,8 +62,6 @@ void Reduction::add_term(Element& e, const Lanes& v, std::int64_t i) const {
     e.anything = true;
     return;
   }
-  e.some = true;
-  e.sure = e.sure || sure;
   switch (kind) {
     case ReduceKind::Count:
       e.ihi += 1;
@@ -132,9 +130,6 @@ void Reduction::merge(Element& into, const Element& from) const {
   into.anything |= from.anything;
   into.no_value |= from.no_value;
   into.wide |= from.wide;
-  into.some |= from.some;
-  into.sure |= from.sure;
-  Lanes v(type, {}, false);
   switch (kind) {
     case ReduceKind::Count: into.ilo += from.ilo, into.ihi += from.ihi; return;
     case ReduceKind::Any: into.ilo |= from.ilo, into.ihi |= from.ihi; return;
