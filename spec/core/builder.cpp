@@ -6,7 +6,7 @@
 
 namespace ulpian::core {
 
-Builder::Builder() : tables_(std::make_unique<Tables>(program_)) {
+Builder::Builder(const BuilderLimits& limits) : tables_(std::make_unique<Tables>(program_, limits)) {
   program_.variable_sets.emplace_back();  // 0: no variables
   program_.places.emplace_back();         // 0: unknown
 }
@@ -20,6 +20,7 @@ std::uint32_t Builder::add_place(const Place& place) {
 }
 
 Variable Builder::fresh(std::string_view name, ElementType type) {
+  tables_->charge(sizeof(VariableInfo) + name.size());
   program_.variables.push_back({std::string(name), type});
   return static_cast<Variable>(program_.variables.size() - 1);
 }
@@ -45,15 +46,18 @@ TermId Builder::integer(std::int64_t value) {
 }
 
 TermId Builder::real(const Exact& value) {
-  for (std::size_t k = 0; k < program_.reals.size(); ++k) {
-    const Exact& r = program_.reals[k];
-    if ((r == value && r.is_negative_zero() == value.is_negative_zero()) || (r.is_nan() && value.is_nan())) {
-      Term t{.kind = TermKind::Constant, .type = ElementType::R, .place = place_, .data = k};
-      return tables_->intern(t, {});
-    }
+  auto same = [&](const Exact& r) {
+    return (r == value && r.is_negative_zero() == value.is_negative_zero()) || (r.is_nan() && value.is_nan());
+  };
+  const std::size_t h = value.hash();
+  auto [first, last] = tables_->reals.equal_range(h);
+  auto it = std::find_if(first, last, [&](const auto& entry) { return same(program_.reals[entry.second]); });
+  if (it == last) {
+    tables_->charge(128);
+    it = tables_->reals.emplace(h, static_cast<std::uint32_t>(program_.reals.size()));
+    program_.reals.push_back(value);
   }
-  program_.reals.push_back(value);
-  Term t{.kind = TermKind::Constant, .type = ElementType::R, .place = place_, .data = program_.reals.size() - 1};
+  Term t{.kind = TermKind::Constant, .type = ElementType::R, .place = place_, .data = it->second};
   return tables_->intern(t, {});
 }
 
@@ -64,10 +68,12 @@ TermId Builder::constant(ElementType type, Bits bits) {
 }
 
 TermId Builder::text(std::string_view value) {
-  auto it = std::find(program_.texts.begin(), program_.texts.end(), value);
-  const auto index = static_cast<std::uint64_t>(it - program_.texts.begin());
-  if (it == program_.texts.end()) program_.texts.emplace_back(value);
-  Term t{.kind = TermKind::Constant, .type = ElementType::String, .place = place_, .data = index};
+  auto [it, fresh] = tables_->texts.try_emplace(std::string(value), static_cast<std::uint32_t>(program_.texts.size()));
+  if (fresh) {
+    tables_->charge(128 + 2 * value.size());
+    program_.texts.emplace_back(value);
+  }
+  Term t{.kind = TermKind::Constant, .type = ElementType::String, .place = place_, .data = it->second};
   return tables_->intern(t, {});
 }
 
@@ -79,31 +85,7 @@ std::optional<bool> Builder::boolean_constant(TermId id) const {
   return t.data != 0;
 }
 
-bool Builder::is_static(TermId id) const {
-  const Term& t = program_.terms[id];
-  switch (t.kind) {
-    case TermKind::Constant:
-    case TermKind::Size: return true;
-    case TermKind::Primitive:
-    case TermKind::Select: {
-      if (t.free != 0) return false;
-      for (TermId a : program_.arguments_of(id))
-        if (!is_static(a)) return false;
-      return true;
-    }
-    case TermKind::Variable:
-    case TermKind::Cast:
-    case TermKind::Read:
-    case TermKind::ReadElse:
-    case TermKind::Reduce:
-    case TermKind::Fold:
-    case TermKind::Nth:
-    case TermKind::Choice:
-    case TermKind::Unspecified:
-    case TermKind::Random: return false;
-  }
-  ensure(false);
-}
+bool Builder::is_static(TermId id) const { return tables_->facts[id].is_static; }
 
 TermId Builder::cast(ElementType type, TermId a, CastMode mode) {
   const Term& s = program_.terms[a];
@@ -192,6 +174,7 @@ TermId Builder::random(RandomKind kind, std::span<const TermId> counter) {
 }
 
 TensorId Builder::add(TensorNode node) {
+  tables_->charge(sizeof(TensorNode) + node.name.size() + (node.extents.size() + node.variables.size() + node.domain.size()) * sizeof(TermId));
   if (node.place == 0) node.place = place_;
   program_.tensors.push_back(std::move(node));
   return static_cast<TensorId>(program_.tensors.size() - 1);

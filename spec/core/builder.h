@@ -8,9 +8,19 @@
 
 namespace ulpian::core {
 
+// Thrown where a program (or the evaluation that makes it) grows beyond what is allowed: definitions are other people's texts.
+struct LimitReached {
+  std::string what;  // completes "needs more": "memory than is allowed"
+};
+
+struct BuilderLimits {
+  std::size_t memory_bytes = std::size_t{1} << 30;
+  std::uint32_t depth = 1000;  // of a term: those who walk terms may recurse
+};
+
 class Builder {
 public:
-  Builder();
+  explicit Builder(const BuilderLimits& limits = {});
   ~Builder();
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
@@ -70,6 +80,17 @@ public:
 
 private:
   struct Tables;
+  // Folding (folding.cpp): the term that a primitive of known arguments is, or empty where it is a new one.
+  std::optional<TermId> fold_integer(Primitive p, std::span<const TermId> xs);
+  std::optional<TermId> fold_integer(Primitive p, TermId a);
+  std::optional<TermId> fold_arithmetic(Primitive p, std::span<const TermId> xs);
+  std::optional<TermId> fold_division(Primitive p, TermId a, TermId b);
+  std::optional<TermId> divide_polynomial(Primitive p, TermId a, std::int64_t divisor);
+  std::optional<TermId> fold_order(Primitive p, TermId a, TermId b);
+  std::optional<TermId> fold_real(Primitive p, std::span<const TermId> xs);
+  std::optional<TermId> fold_logic(Primitive p, std::span<const TermId> xs);
+  std::optional<TermId> fold_conversion(Primitive p, TermId a);
+
   Program program_;
   std::unique_ptr<Tables> tables_;
   std::uint32_t place_ = 0;

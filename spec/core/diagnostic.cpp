@@ -30,10 +30,14 @@ std::string to_string(const Diagnostic& d) {
   if (!where.empty()) out += " (" + where + ")";
   if (!d.source_line.empty()) {
     out += "\n  " + d.source_line;
-    if (d.place.column) {
+    const std::uint32_t caret = d.caret ? d.caret : d.place.column;
+    if (caret) {
       out += "\n  ";
-      // Tabs are kept so that the caret stands under its column.
-      for (std::uint32_t k = 1; k < d.place.column && k <= d.source_line.size(); ++k) out += d.source_line[k - 1] == '\t' ? '\t' : ' ';
+      // Tabs are kept and a character of several bytes counts once, so that the caret stands under its column.
+      for (std::uint32_t k = 1; k < caret && k <= d.source_line.size(); ++k) {
+        const char c = d.source_line[k - 1];
+        if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) out += c == '\t' ? '\t' : ' ';
+      }
       out += '^';
     }
   }

@@ -36,9 +36,10 @@ struct Diagnostic {
   std::string message;          // `Conv "conv1": X has 6 channels; W needs 4 x 1 groups`
   std::string program_place;    // `model.onnx, node 3`; empty if none
   Place place;                  // in the specification or the text file
-  std::string source_line;      // the text of that line, for the caret; empty if none
+  std::string source_line;      // the text of that line (of a long one, a part), for the caret; empty if none
   std::vector<std::string> notes;  // the chain of calls, the types that do not fit
   std::string hint;             // what to do
+  std::uint32_t caret = 0;      // the place's column within source_line; 0: place.column
 
   Diagnostic& in_program(std::string where) { program_place = std::move(where); return *this; }
   Diagnostic& note(std::string text) { notes.push_back(std::move(text)); return *this; }

@@ -33,6 +33,7 @@ public:
 
   std::uint64_t hash(const Term& t, std::span<const TermId> arguments, std::span<const Variable> bound) {
     const std::size_t mark = left_.size();
+    visits_ = 0;
     left_.insert(left_.end(), bound.begin(), bound.end());
     std::uint64_t h = mix(head_hash(t), bound.size());
     for (TermId a : arguments) h = mix(h, hash(a, 0));
@@ -46,6 +47,7 @@ public:
     const auto& bound_b = p_.binder_lists[t.binders];
     if (bound_a.size() != bound_b.size() || !same_types(bound_a, bound_b)) return false;
     const std::size_t mark = left_.size();
+    visits_ = 0;
     left_.insert(left_.end(), bound_a.begin(), bound_a.end());
     right_.insert(right_.end(), bound_b.begin(), bound_b.end());
     bool same = true;
@@ -57,8 +59,9 @@ public:
   }
 
 private:
-  // Deep terms are simply not shared.
+  // Deep and large terms are simply not shared.
   static constexpr int MaxDepth = 64;
+  static constexpr int MostVisits = 20'000;
 
   bool same_types(std::span<const Variable> a, std::span<const Variable> b) const {
     for (std::size_t k = 0; k < a.size(); ++k)
@@ -68,7 +71,7 @@ private:
 
   std::uint64_t hash(TermId id, int depth) {
     const Term& t = p_.terms[id];
-    if (depth > MaxDepth || !uses(p_.free_of(id), left_)) return mix(7, id);
+    if (depth > MaxDepth || ++visits_ > MostVisits || !uses(p_.free_of(id), left_)) return mix(7, id);
     if (t.kind == TermKind::Variable) return mix(11, position(left_, static_cast<Variable>(t.data)));
     if (t.binders != None) return hash_binding(id, depth);
     std::uint64_t h = head_hash(t);
@@ -89,7 +92,7 @@ private:
   bool equal(TermId a, TermId b, int depth) {
     const bool left = uses(p_.free_of(a), left_), right = uses(p_.free_of(b), right_);
     if (!left && !right) return a == b;
-    if (left != right || depth > MaxDepth) return false;
+    if (left != right || depth > MaxDepth || ++visits_ > MostVisits) return false;
     const Term &s = p_.terms[a], &t = p_.terms[b];
     if (s.kind == TermKind::Variable && t.kind == TermKind::Variable)
       return position(left_, static_cast<Variable>(s.data)) == position(right_, static_cast<Variable>(t.data)) &&
@@ -128,6 +131,7 @@ private:
 
   const Program& p_;
   std::vector<Variable> left_, right_;
+  int visits_ = 0;
 };
 
 }  // namespace
@@ -143,39 +147,74 @@ std::optional<TermId> Polynomial::single_atom() const {
   return std::nullopt;
 }
 
+void Builder::Tables::charge(std::size_t more) {
+  bytes += more;
+  if (bytes > limits.memory_bytes) throw LimitReached{"memory than is allowed"};
+}
+
+void Builder::Tables::grow() {
+  std::vector<std::uint32_t> bigger(std::max<std::size_t>(256, slots.size() * 2), None);
+  for (std::uint32_t id : slots)
+    if (id != None) {
+      std::size_t at = facts[id].hash & (bigger.size() - 1);
+      while (bigger[at] != None) at = (at + 1) & (bigger.size() - 1);
+      bigger[at] = id;
+    }
+  slots = std::move(bigger);
+}
+
+Builder::Tables::Facts Builder::Tables::facts_of(const Term& term, std::span<const TermId> arguments, std::uint64_t hash) const {
+  Facts f{hash, 1, false};
+  bool all_static = true;
+  for (TermId a : arguments) {
+    f.depth = std::max(f.depth, facts[a].depth + 1);
+    all_static = all_static && facts[a].is_static;
+  }
+  if (f.depth > limits.depth) throw LimitReached{"than " + std::to_string(limits.depth) + " levels in one expression"};
+  switch (term.kind) {
+    case TermKind::Constant:
+    case TermKind::Size: f.is_static = true; break;
+    case TermKind::Primitive:
+    case TermKind::Select: f.is_static = all_static; break;
+    case TermKind::Variable:
+    case TermKind::Cast:
+    case TermKind::Read:
+    case TermKind::ReadElse:
+    case TermKind::Reduce:
+    case TermKind::Fold:
+    case TermKind::Nth:
+    case TermKind::Choice:
+    case TermKind::Unspecified:
+    case TermKind::Random: break;
+  }
+  return f;
+}
+
 TermId Builder::Tables::intern(Term term, std::span<const TermId> arguments) {
   term.count = static_cast<std::uint32_t>(arguments.size());
   std::uint64_t h = head_hash(term);
   for (TermId a : arguments) h = mix(h, a);
   if (term.binders != None) h = mix(h, term.binders);
-  if ((used + 1) * 2 > slots.size()) {
-    std::vector<std::uint32_t> bigger(std::max<std::size_t>(256, slots.size() * 2), None);
-    for (std::uint32_t id : slots)
-      if (id != None) {
-        std::size_t at = hashes[id] & (bigger.size() - 1);
-        while (bigger[at] != None) at = (at + 1) & (bigger.size() - 1);
-        bigger[at] = id;
-      }
-    slots = std::move(bigger);
-  }
+  if ((facts.size() + 1) * 2 > slots.size()) grow();
   std::size_t at = h & (slots.size() - 1);
   for (; slots[at] != None; at = (at + 1) & (slots.size() - 1)) {
     const std::uint32_t id = slots[at];
-    if (hashes[id] != h) continue;
+    if (facts[id].hash != h) continue;
     const Term& t = program.terms[id];
     if (!same_head(t, term) || t.binders != term.binders) continue;
     auto xs = program.arguments_of(id);
     if (std::equal(xs.begin(), xs.end(), arguments.begin())) return id;
   }
+  const Facts known = facts_of(term, arguments, h);
+  charge(sizeof(Term) + sizeof(Facts) + 2 * sizeof(std::uint32_t) + arguments.size() * sizeof(TermId));
   term.first = static_cast<std::uint32_t>(program.arguments.size());
   program.arguments.insert(program.arguments.end(), arguments.begin(), arguments.end());
   if (term.kind == TermKind::Variable) term.free = intern_set({static_cast<Variable>(term.data)});
   else if (term.binders == None) term.free = union_of(arguments);
   const auto id = static_cast<TermId>(program.terms.size());
   program.terms.push_back(term);
-  hashes.push_back(h);
+  facts.push_back(known);
   slots[at] = id;
-  ++used;
   return id;
 }
 
@@ -186,6 +225,7 @@ std::uint32_t Builder::Tables::intern_set(std::vector<Variable> set) {
   auto [first, last] = sets.equal_range(h);
   for (auto it = first; it != last; ++it)
     if (program.variable_sets[it->second] == set) return it->second;
+  charge(64 + set.size() * sizeof(Variable));
   const auto index = static_cast<std::uint32_t>(program.variable_sets.size());
   program.variable_sets.push_back(std::move(set));
   sets.emplace(h, index);
@@ -227,6 +267,7 @@ TermId Builder::Tables::intern_binding(Term term, std::span<const TermId> argume
   for (auto it = first; it != last; ++it)
     if (alpha.equal(term, arguments, bound, it->second)) return it->second;
   term.free = without(union_of(arguments), bound);
+  charge(64 + bound.size() * sizeof(Variable));
   term.binders = static_cast<std::uint32_t>(program.binder_lists.size());
   program.binder_lists.push_back(std::move(bound));
   const TermId id = intern(term, arguments);
@@ -234,7 +275,7 @@ TermId Builder::Tables::intern_binding(Term term, std::span<const TermId> argume
   return id;
 }
 
-Polynomial Builder::Tables::polynomial_of(TermId id) {
+Polynomial Builder::Tables::polynomial_of(TermId id) const {
   auto found = polynomials.find(id);
   if (found != polynomials.end()) return found->second;
   Polynomial p;
@@ -247,35 +288,57 @@ Polynomial Builder::Tables::polynomial_of(TermId id) {
   return p;
 }
 
-std::optional<Polynomial> Builder::Tables::combine(Primitive primitive, TermId a, TermId b) {
-  constexpr std::size_t Most = 64;
-  const Polynomial p = polynomial_of(a), q = polynomial_of(b);
+namespace {
+
+constexpr std::size_t MostTerms = 64, MostFactors = 32;
+
+std::optional<Polynomial> product_of(const Polynomial& p, const Polynomial& q) {
+  if (p.terms.size() * q.terms.size() > MostTerms) return std::nullopt;
   std::map<Polynomial::Monomial, std::int64_t> sum;
-  auto add = [&](const Polynomial::Monomial& m, std::int64_t c) { return !__builtin_add_overflow(sum[m], c, &sum[m]); };
-  if (primitive == Primitive::Multiply) {
-    if (p.terms.size() * q.terms.size() > Most) return std::nullopt;
-    for (const auto& [m, c] : p.terms)
-      for (const auto& [n, d] : q.terms) {
-        Polynomial::Monomial both = m;
-        both.insert(both.end(), n.begin(), n.end());
-        std::sort(both.begin(), both.end());
-        std::int64_t product = 0;
-        if (__builtin_mul_overflow(c, d, &product) || !add(both, product)) return std::nullopt;
-      }
-  } else {
-    if (p.terms.size() + q.terms.size() > Most) return std::nullopt;
-    for (const auto& [m, c] : p.terms)
-      if (!add(m, c)) return std::nullopt;
-    for (const auto& [m, c] : q.terms) {
-      std::int64_t signed_c = c;
-      if (primitive == Primitive::Subtract && __builtin_sub_overflow(std::int64_t{0}, c, &signed_c)) return std::nullopt;
-      if (!add(m, signed_c)) return std::nullopt;
+  for (const auto& [m, c] : p.terms)
+    for (const auto& [n, d] : q.terms) {
+      if (m.size() + n.size() > MostFactors) return std::nullopt;
+      Polynomial::Monomial both(m.size() + n.size());
+      std::merge(m.begin(), m.end(), n.begin(), n.end(), both.begin());
+      std::int64_t product = 0;
+      std::int64_t& total = sum[std::move(both)];
+      if (__builtin_mul_overflow(c, d, &product) || __builtin_add_overflow(total, product, &total)) return std::nullopt;
     }
-  }
   Polynomial out;
   for (auto& [m, c] : sum)
     if (c != 0) out.terms.emplace_back(m, c);
   return out;
+}
+
+// p + sign * q; both are sorted by monomial.
+std::optional<Polynomial> sum_of(const Polynomial& p, const Polynomial& q, std::int64_t sign) {
+  if (p.terms.size() + q.terms.size() > MostTerms) return std::nullopt;
+  Polynomial out;
+  out.terms.reserve(p.terms.size() + q.terms.size());
+  auto a = p.terms.begin(), b = q.terms.begin();
+  while (a != p.terms.end() || b != q.terms.end()) {
+    if (b == q.terms.end() || (a != p.terms.end() && a->first < b->first)) {
+      out.terms.push_back(*a++);
+      continue;
+    }
+    std::int64_t c = 0;
+    if (__builtin_mul_overflow(sign, b->second, &c)) return std::nullopt;
+    if (a != p.terms.end() && a->first == b->first) {
+      if (__builtin_add_overflow(c, a->second, &c)) return std::nullopt;
+      ++a;
+    }
+    if (c != 0) out.terms.emplace_back(b->first, c);
+    ++b;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Polynomial> Builder::Tables::combine(Primitive primitive, TermId a, TermId b) const {
+  const Polynomial p = polynomial_of(a), q = polynomial_of(b);
+  if (primitive == Primitive::Multiply) return product_of(p, q);
+  return sum_of(p, q, primitive == Primitive::Subtract ? -1 : 1);
 }
 
 }  // namespace ulpian::core

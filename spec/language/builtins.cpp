@@ -25,10 +25,6 @@ constexpr std::array Rows{
     Row{"real", Builtin::Real}, Row{"host", Builtin::Host}, Row{"piece", Builtin::Piece}, Row{"piece_count", Builtin::PieceCount},
 };
 
-}  // namespace
-
-namespace {
-
 std::unordered_map<std::string_view, BuiltinName> table() {
   std::unordered_map<std::string_view, BuiltinName> out;
   for (const Row& r : Rows) {

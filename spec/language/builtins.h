@@ -14,13 +14,16 @@ enum class Builtin : std::uint8_t {
   // constants
   True, False, Infinity, NotANumber, Pi, Absent,
   // of values
-  Present, Len, Rank, Shape, TypeOf, Values, Extent, Range, Sort, Reverse, Find, Sum, Product, Minimum, Maximum, All, Any, Refuse,
+  Present, Rank, Shape, TypeOf, Values, Extent, Refuse,
+  // of lists
+  Len, Range, Sort, Reverse, Find, Sum, Product, Minimum, Maximum, All, Any,
+  // of strings
   Split, Chars, Replace,
   // of types
   BitsOf, IsFloat, IsInteger, IsSigned, IsComplex, Lowest, Highest, Wide,
   // of elements
   Cast, Exactly, Unspecified, Random, Measured, Integer, Real,
-  // a scalar primitive: see `primitive_of`
+  // a scalar primitive: BuiltinName::primitive
   Primitive,
   // an element type
   Type,

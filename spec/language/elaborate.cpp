@@ -26,70 +26,67 @@ std::string_view kind_name(AttributeKind k) {
 
 }  // namespace
 
-Value Elaborator::attribute_value(const OperatorDefinition& op, const Clause& c, const Attribute& a) {
+void Elaborator::wrong_attribute(const OperatorDefinition& op, const Clause& c) {
   Context where;
   where.file = op.file;
-  const std::string& name = spec_.symbols().name(c.name);
-  auto wrong = [&]() -> Value {
-    fail_requirement(where, c.at, fmt::format("the attribute {} must be {}{}", name, c.is_list ? "a list, each " : "", kind_name(c.attribute_kind)));
-  };
-  auto of_float = [&](float f) { return number(Exact::of_double(static_cast<double>(f))); };
-  auto dtype = [&](std::int64_t n) -> Value {
-    auto t = element_type_numbered(op.name, n);
-    if (!t) fail_requirement(where, c.at, fmt::format("the attribute {} names the element type {}, which does not exist", name, n));
-    return Value::of_type(*t);
-  };
-  auto literal = [&](const Tensor& t) {
-    core::TensorNode node;
-    node.name = name;
-    node.type = t.type();
-    node.kind = core::TensorKind::Literal;
-    for (std::int64_t e : t.extents()) node.extents.push_back(b_.integer(e));
-    node.literal = t;
-    const core::TensorId id = b_.add(std::move(node));
-    return Value::of_tensor(id);
-  };
+  fail_requirement(where, c.at, fmt::format("the attribute {} must be {}{}", spec_.symbols().name(c.name), c.is_list ? "a list, each " : "", kind_name(c.attribute_kind)));
+}
+
+Value Elaborator::dtype_attribute(const OperatorDefinition& op, const Clause& c, std::int64_t number) {
+  if (auto t = element_type_numbered(op.name, number)) return Value::of_type(*t);
+  Context where;
+  where.file = op.file;
+  fail_requirement(where, c.at, fmt::format("the attribute {} names the element type {}, which does not exist", spec_.symbols().name(c.name), number));
+}
+
+Value Elaborator::literal_attribute(const Clause& c, const Tensor& t) {
+  core::TensorNode node;
+  node.name = spec_.symbols().name(c.name);
+  node.type = t.type();
+  node.kind = core::TensorKind::Literal;
+  for (std::int64_t e : t.extents()) node.extents.push_back(b_.integer(e));
+  node.literal = t;
+  return Value::of_tensor(b_.add(std::move(node)));
+}
+
+Value Elaborator::list_attribute(const OperatorDefinition& op, const Clause& c, const Attribute& a) {
   const AttributeKind k = c.attribute_kind;
-  if (!c.is_list) {
-    if (auto* n = std::get_if<std::int64_t>(&a)) {
-      if (k == AttributeKind::Int || k == AttributeKind::Bool) return Value::of(*n);
-      // ONNX writes 0 for an optional element type that is not given.
-      if (k == AttributeKind::Dtype) return *n == 0 && c.optional ? Value{} : dtype(*n);
-      return wrong();
-    }
-    if (auto* f = std::get_if<float>(&a)) return k == AttributeKind::Float ? of_float(*f) : wrong();
-    if (auto* s = std::get_if<std::string>(&a)) {
-      if (k == AttributeKind::String) return string(*s);
-      if (k == AttributeKind::Dtype)
-        if (auto t = element_type_named(*s)) return Value::of_type(*t);
-      return wrong();
-    }
-    if (auto* t = std::get_if<Tensor>(&a)) return k == AttributeKind::Tensor ? literal(*t) : wrong();
-    if (k == AttributeKind::Graph) fail_requirement(where, c.at, "operators with graphs inside are not defined in this edition", ErrorKind::Unsupported);
-    return wrong();
-  }
-  Values out;
-  if (auto* ns = std::get_if<std::vector<std::int64_t>>(&a)) {
-    if (k != AttributeKind::Int && k != AttributeKind::Bool && k != AttributeKind::Dtype && !(ns->empty())) return wrong();
-    for (std::int64_t n : *ns) out.push_back(k == AttributeKind::Dtype ? dtype(n) : Value::of(n));
+  auto made = [&](const auto& xs, bool fits, auto convert) {
+    if (!fits && !xs.empty()) wrong_attribute(op, c);  // files do not tell what an empty list is of
+    Values out;
+    for (const auto& x : xs) out.push_back(convert(x));
     return list(out);
+  };
+  if (auto* ns = std::get_if<std::vector<std::int64_t>>(&a))
+    return made(*ns, k == AttributeKind::Int || k == AttributeKind::Bool || k == AttributeKind::Dtype,
+                [&](std::int64_t n) { return k == AttributeKind::Dtype ? dtype_attribute(op, c, n) : Value::of(n); });
+  if (auto* fs = std::get_if<std::vector<float>>(&a))
+    return made(*fs, k == AttributeKind::Float, [&](float f) { return number(Exact::of_double(static_cast<double>(f))); });
+  if (auto* ss = std::get_if<std::vector<std::string>>(&a)) return made(*ss, k == AttributeKind::String, [&](const std::string& s) { return string(s); });
+  if (auto* ts = std::get_if<std::vector<Tensor>>(&a)) return made(*ts, k == AttributeKind::Tensor, [&](const Tensor& t) { return literal_attribute(c, t); });
+  wrong_attribute(op, c);
+}
+
+Value Elaborator::attribute_value(const OperatorDefinition& op, const Clause& c, const Attribute& a) {
+  const AttributeKind k = c.attribute_kind;
+  if (k == AttributeKind::Graph) {
+    Context where;
+    where.file = op.file;
+    fail_requirement(where, c.at, "operators with graphs inside are not defined in this edition", ErrorKind::Unsupported);
   }
-  if (auto* fs = std::get_if<std::vector<float>>(&a)) {
-    if (k != AttributeKind::Float && !fs->empty()) return wrong();
-    for (float f : *fs) out.push_back(of_float(f));
-    return list(out);
+  if (c.is_list) return list_attribute(op, c, a);
+  if (auto* n = std::get_if<std::int64_t>(&a)) {
+    if (k == AttributeKind::Int || k == AttributeKind::Bool) return Value::of(*n);
+    if (k == AttributeKind::Dtype) return dtype_attribute(op, c, *n);
   }
-  if (auto* ss = std::get_if<std::vector<std::string>>(&a)) {
-    if (k != AttributeKind::String && !ss->empty()) return wrong();
-    for (const std::string& s : *ss) out.push_back(string(s));
-    return list(out);
+  if (auto* f = std::get_if<float>(&a); f && k == AttributeKind::Float) return number(Exact::of_double(static_cast<double>(*f)));
+  if (auto* t = std::get_if<Tensor>(&a); t && k == AttributeKind::Tensor) return literal_attribute(c, *t);
+  if (auto* s = std::get_if<std::string>(&a)) {
+    if (k == AttributeKind::String) return string(*s);
+    if (k == AttributeKind::Dtype)
+      if (auto t = element_type_named(*s)) return Value::of_type(*t);
   }
-  if (auto* ts = std::get_if<std::vector<Tensor>>(&a)) {
-    if (k != AttributeKind::Tensor) return wrong();
-    for (const Tensor& t : *ts) out.push_back(literal(t));
-    return list(out);
-  }
-  return wrong();
+  wrong_attribute(op, c);
 }
 
 std::map<std::string, Value> Elaborator::attribute_values(const OperatorDefinition& op, const Call& call) {
@@ -124,7 +121,7 @@ Elaborator::Values Elaborator::apply_operator(const OperatorDefinition& op, std:
   a.scope.opset = opset;
   auto predefined = [&](std::string_view name, Value v) {
     const Symbol s = spec_.symbols().find(name);
-    if (s != NoSymbol) a.scope.names.emplace_back(s, v);
+    if (s != NoSymbol) a.scope.define(s, v);
   };
   predefined("opset", Value::of(opset));
   predefined("version", Value::of(a.scope.version));
@@ -139,6 +136,10 @@ Elaborator::Values Elaborator::apply_operator(const OperatorDefinition& op, std:
   for (std::size_t k = a.next_input; k < a.inputs.size(); ++k)
     if (!a.inputs[k].is(Tag::Absent))
       fail_requirement(a.context, op.at, fmt::format("{} inputs are given; {} takes {}", a.inputs.size(), op.name, a.next_input));
+  return results_of(a);
+}
+
+Elaborator::Values Elaborator::results_of(Application& a) {
   Values results;
   result_names_.clear();
   for (OutputState& o : a.outputs) {
@@ -191,7 +192,7 @@ core::Program Elaborator::run(const Call& call) {
     }
     const core::TensorId t = b_.add(std::move(node));
     known_.resize(t + 1);
-    known_[t] = in.value;
+    if (in.value && in.value->rank() == static_cast<int>(in.extents.size()) && in.value->type() == in.type && !is_complex(in.type)) known_[t] = in.value;
     inputs.push_back(Value::of_tensor(t));
     b_.program().inputs.push_back(t);
   }
@@ -218,7 +219,14 @@ namespace {
 Diagnostic of_limit(const LimitReached& x, const Call& call) {
   Diagnostic d;
   d.kind = ErrorKind::Limit;
-  d.message = fmt::format("elaborating {} needs more {} than allowed", call.op, x.what);
+  d.message = fmt::format("elaborating {} needs more {}", call.op, x.what);
+  return d;
+}
+
+Diagnostic of_limit(const ExactTooLarge& x, const Call& call) {
+  Diagnostic d;
+  d.kind = ErrorKind::Limit;
+  d.message = fmt::format("elaborating {} needs {}", call.op, x.what());
   return d;
 }
 
@@ -230,6 +238,8 @@ Result<core::Program> elaborate(const Specification& specification, const Call& 
   } catch (ElaborationError& x) {
     return std::move(x.diagnostic);
   } catch (const LimitReached& x) {
+    return of_limit(x, call);
+  } catch (const ExactTooLarge& x) {
     return of_limit(x, call);
   } catch (const UndecidedCondition& x) {
     Diagnostic d;
@@ -245,7 +255,9 @@ Result<std::vector<core::Program>> elaborate_all(const Specification& specificat
   std::vector<core::Program> out;
   std::vector<std::vector<bool>> todo{{}};
   std::optional<Diagnostic> refusal;
+  int runs = 0;
   while (!todo.empty()) {
+    ++runs;
     std::vector<bool> decisions = std::move(todo.back());
     todo.pop_back();
     try {
@@ -255,13 +267,16 @@ Result<std::vector<core::Program>> elaborate_all(const Specification& specificat
       refusal = std::move(x.diagnostic);
     } catch (const LimitReached& x) {
       return of_limit(x, call);
+    } catch (const ExactTooLarge& x) {
+      return of_limit(x, call);
     } catch (const UndecidedCondition&) {
       decisions.push_back(false);
       todo.push_back(decisions);
       decisions.back() = true;
       todo.push_back(std::move(decisions));
     }
-    if (out.size() + todo.size() > static_cast<std::size_t>(limits.splits)) {
+    // Refused paths leave no program, but take their time.
+    if (out.size() + todo.size() > static_cast<std::size_t>(limits.splits) || runs > 4 * limits.splits) {
       Diagnostic d;
       d.kind = ErrorKind::Limit;
       d.message = fmt::format("{} splits into more than {} programs under these symbolic extents", call.op, limits.splits);

@@ -8,12 +8,16 @@ namespace ulpian::language {
 
 Arena::~Arena() = default;
 
+void Arena::charge(std::size_t bytes) {
+  used_ += bytes;
+  if (used_ > most_) throw LimitReached{"memory than is allowed"};
+}
+
 void* Arena::allocate(std::size_t bytes) {
   bytes = (bytes + 15) & ~std::size_t{15};
   if (static_cast<std::size_t>(end_ - at_) < bytes) {
     const std::size_t chunk = std::max<std::size_t>(bytes, chunks_.empty() ? 16u << 10 : 256u << 10);
-    used_ += chunk;
-    if (used_ > most_) throw LimitReached{"memory"};
+    charge(chunk);
     chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(chunk));
     at_ = chunks_.back().get();
     end_ = at_ + chunk;
@@ -23,20 +27,24 @@ void* Arena::allocate(std::size_t bytes) {
   return out;
 }
 
-const Exact* Arena::keep(Exact value) {
+const Exact* Arena::keep(Exact value, std::size_t bytes) {
+  charge(bytes);
   exacts_.push_back(std::make_unique<const Exact>(std::move(value)));
   return exacts_.back().get();
 }
 
 const std::string* Arena::keep(std::string value) {
-  used_ += value.size();
-  if (used_ > most_) throw LimitReached{"memory"};
+  charge(value.size() + sizeof(std::string));
   strings_.push_back(std::make_unique<const std::string>(std::move(value)));
   return strings_.back().get();
 }
 
 Elaborator::Elaborator(const Specification& specification, const ElaborationLimits& limits, std::vector<bool> decisions)
-    : spec_(specification), limits_(limits), arena_(limits.memory_bytes), decisions_(std::move(decisions)) {}
+    : spec_(specification),
+      limits_(limits),
+      b_({.memory_bytes = limits.memory_bytes, .depth = static_cast<std::uint32_t>(limits.term_depth)}),
+      arena_(limits.memory_bytes),
+      decisions_(std::move(decisions)) {}
 
 void Elaborator::fail(const Context& c, Position at, std::string message, ErrorKind kind, std::string hint) const {
   Diagnostic d = c.file ? diagnose(*c.file, at, kind, std::move(message)) : Diagnostic{kind, std::move(message), {}, {}, {}, {}, {}};
@@ -57,6 +65,11 @@ void Elaborator::step(const Context& c, Position at) {
   if (++steps_ > limits_.steps) fail(c, at, fmt::format("elaboration takes more than {} steps", limits_.steps), ErrorKind::Limit);
 }
 
+void Elaborator::spend(std::size_t steps) {
+  steps_ += static_cast<std::int64_t>(steps);
+  if (steps_ > limits_.steps) throw LimitReached{fmt::format("than {} steps", limits_.steps)};
+}
+
 void Elaborator::mark(const Context& c, Position at) {
   if (!c.file) return;
   const std::uint64_t key = static_cast<std::uint64_t>(c.file->index) << 32 | at.line;
@@ -66,9 +79,21 @@ void Elaborator::mark(const Context& c, Position at) {
 }
 
 Value Elaborator::list(std::span<const Value> items) {
+  if (items.size() > MostListItems) throw LimitReached{fmt::format("than {} items in one list", MostListItems)};
+  spend(items.size() / 8);
+  std::uint32_t depth = 1;
+  for (const Value& v : items)
+    if (v.is(Tag::List)) depth = std::max(depth, v.list->depth + 1);
+  if (depth > MostListDepth) throw LimitReached{fmt::format("than {} lists in each other", MostListDepth)};
   Value* copy = arena_.array<Value>(std::max<std::size_t>(items.size(), 1));
   std::copy(items.begin(), items.end(), copy);
-  return Value::of_list(arena_.make<ListData>(items.size(), copy));
+  return Value::of_list(arena_.make<ListData>(items.size(), copy, depth));
+}
+
+Value Elaborator::string(std::string s) {
+  if (s.size() > MostStringBytes) throw LimitReached{fmt::format("than {} bytes in one string", MostStringBytes)};
+  spend(s.size() / 64);
+  return Value::of_string(arena_.keep(std::move(s)));
 }
 
 Value Elaborator::number(const Exact& e) {
@@ -76,52 +101,69 @@ Value Elaborator::number(const Exact& e) {
     if (auto n = e.to_int64()) return Value::of(*n);
   Value v;
   v.tag = Tag::Number;
-  v.number = arena_.keep(e);
+  // Large numbers cost what their arithmetic takes.
+  const std::size_t bits = e.bits();
+  spend(bits / 64);
+  v.number = arena_.keep(e, sizeof(Exact) + bits / 8);
   return v;
 }
 
-const Exact Elaborator::exact_of(const Value& v) const { return v.is(Tag::Integer) ? Exact(v.integer) : *v.number; }
+Exact Elaborator::exact_of(const Value& v) const { return v.is(Tag::Integer) ? Exact(v.integer) : *v.number; }
 
 Value Elaborator::lookup(const Context& c, const Expr& e) {
-  for (const Environment* x = c.local; x; x = x->up)
-    if (x->name == e.symbol) return x->value;
+  std::size_t hops = 0;
+  for (const Environment* x = c.local; x; x = x->up, ++hops)
+    if (x->name == e.symbol) {
+      steps_ += static_cast<std::int64_t>(hops / 8);
+      return x->value;
+    }
+  steps_ += static_cast<std::int64_t>(hops / 8);
   if (c.scope)
     if (const Value* v = c.scope->find(e.symbol)) return *v;
-  auto closure = [&](const Function* f, const SourceFile* file) {
-    Closure* k = arena_.make<Closure>();
-    k->name = spec_.symbols().name(f->name);
-    k->parameters = f->parameters;
-    k->body = f->body;
-    k->file = file;
-    Value v;
-    v.tag = Tag::Closure;
-    v.closure = k;
-    return v;
-  };
-  if (c.file) {
-    auto it = c.file->functions_by_name.find(e.symbol);
-    if (it != c.file->functions_by_name.end()) return closure(it->second, c.file);
-  }
-  if (c.scope && c.scope->definition && c.scope->definition->file != c.file) {
-    const auto& own = c.scope->definition->file->functions_by_name;
-    if (auto it = own.find(e.symbol); it != own.end()) return closure(it->second, c.scope->definition->file);
-  }
-  if (const Function* f = spec_.prelude_function(e.symbol)) return closure(f, spec_.file_of_prelude(f));
+  if (auto v = lookup_global(c, e.symbol)) return *v;
   const std::string& name = spec_.symbols().name(e.symbol);
-  if (auto b = builtin_named(name)) {
-    switch (b->builtin) {
-      case Builtin::True: return Value::of_bool(true);
-      case Builtin::False: return Value::of_bool(false);
-      case Builtin::Infinity: return number(Exact::infinity(false));
-      case Builtin::NotANumber: return number(Exact::nan());
-      case Builtin::Pi: fail(c, e.at, "pi has no exact value", ErrorKind::Definition, "use cos_turn and sin_turn, which take turns");
-      case Builtin::Absent: return Value();
-      case Builtin::Type: return Value::of_type(b->type);
-      default: break;
-    }
-    return Value::of_builtin(static_cast<std::uint32_t>(b->builtin) | static_cast<std::uint32_t>(b->primitive) << 8);
+  const auto b = builtin_named(name);
+  if (!b)
+    fail(c, e.at, fmt::format("{} is not defined", name), ErrorKind::Definition, "names are used after they are defined, or come from the prelude");
+  switch (b->builtin) {
+    case Builtin::True: return Value::of_bool(true);
+    case Builtin::False: return Value::of_bool(false);
+    case Builtin::Infinity: return number(Exact::infinity(false));
+    case Builtin::NotANumber: return number(Exact::nan());
+    case Builtin::Pi: fail(c, e.at, "pi has no exact value", ErrorKind::Definition, "use cos_turn and sin_turn, which take turns");
+    case Builtin::Absent: return Value();
+    case Builtin::Type: return Value::of_type(b->type);
+    default: return Value::of_builtin(static_cast<std::uint32_t>(b->builtin) | static_cast<std::uint32_t>(b->primitive) << 8);
   }
-  fail(c, e.at, fmt::format("{} is not defined", name), ErrorKind::Definition, "names are used after they are defined, or come from the prelude");
+}
+
+// The functions of the file, of the file of the operator around, and of the prelude.
+std::optional<Value> Elaborator::lookup_global(const Context& c, Symbol name) {
+  const Function* f = nullptr;
+  const SourceFile* file = nullptr;
+  auto search = [&](const SourceFile* in) {
+    if (f || !in) return;
+    auto it = in->functions_by_name.find(name);
+    if (it == in->functions_by_name.end()) return;
+    f = it->second;
+    file = in;
+  };
+  search(c.file);
+  if (c.scope && c.scope->definition) search(c.scope->definition->file);
+  if (!f) {
+    f = spec_.prelude_function(name);
+    if (!f) return std::nullopt;
+    file = spec_.file_of_prelude(f);
+  }
+  Closure* k = arena_.make<Closure>();
+  k->name = spec_.symbols().name(f->name);
+  k->parameters = f->parameters;
+  k->body = f->body;
+  k->file = file;
+  Value v;
+  v.tag = Tag::Closure;
+  v.closure = k;
+  return v;
 }
 
 const Environment* Elaborator::bind_pattern(const Context& c, Position at, std::span<const Parameter> names, bool is_list, const Value& v,
@@ -152,32 +194,47 @@ std::string Elaborator::message(const Context& c, const Message& m) {
     out += m.literals[k];
     if (k >= m.values.size()) continue;
     try {
-      out += show(eval(c, m.values[k]));
-    } catch (const ElaborationError&) {
+      const Value v = eval(c, m.values[k]);
+      spend(b_.program().terms.size() / 64);  // a term is printed by a walk over the program
+      out += show(v);
+    } catch (const ElaborationError& x) {
+      if (x.diagnostic.kind == ErrorKind::Limit) throw;
       out += "?";  // a message never hides the fault that it reports
     }
+    if (out.size() > 2 * MostShownBytes) break;
   }
   return out;
 }
 
 std::string Elaborator::show(const Value& v) const {
+  std::string out;
+  append_shown(out, v);
+  if (out.size() > MostShownBytes) out = out.substr(0, MostShownBytes) + "...";
+  return out;
+}
+
+void Elaborator::append_shown(std::string& out, const Value& v) const {
+  if (out.size() > MostShownBytes) return;
   switch (v.tag) {
-    case Tag::Absent: return "absent";
-    case Tag::Integer: return std::to_string(v.integer);
-    case Tag::Number: return v.number->to_string();
-    case Tag::Bool: return v.boolean ? "true" : "false";
-    case Tag::String: return *v.string;
-    case Tag::Type: return std::string(name_of(v.type));
-    case Tag::List: {
-      std::string out = "[";
-      for (std::size_t k = 0; k < v.list->size; ++k) out += (k ? ", " : "") + show(v.list->items[k]);
-      return out + "]";
-    }
-    case Tag::Closure: return fmt::format("function {}", v.closure->name);
-    case Tag::Builtin: return "a built-in function";
-    case Tag::Operator: return std::string(v.op->name);
-    case Tag::Tensor: return b_.program().tensors[v.tensor].name;
-    case Tag::Term: return core::to_string(b_.program(), v.term);
+    case Tag::Absent: out += "absent"; return;
+    case Tag::Integer: out += std::to_string(v.integer); return;
+    case Tag::Number: out += v.number->to_string(); return;
+    case Tag::Bool: out += v.boolean ? "true" : "false"; return;
+    case Tag::String: out += *v.string; return;
+    case Tag::Type: out += name_of(v.type); return;
+    case Tag::List:
+      out += "[";
+      for (std::size_t k = 0; k < v.list->size && out.size() <= MostShownBytes; ++k) {
+        if (k) out += ", ";
+        append_shown(out, v.list->items[k]);
+      }
+      out += "]";
+      return;
+    case Tag::Closure: out += fmt::format("function {}", v.closure->name); return;
+    case Tag::Builtin: out += "a built-in function"; return;
+    case Tag::Operator: out += v.op->name; return;
+    case Tag::Tensor: out += b_.program().tensors[v.tensor].name; return;
+    case Tag::Term: out += core::to_string(b_.program(), v.term); return;
   }
   ensure(false);
 }
@@ -188,7 +245,7 @@ std::string Elaborator::describe_kind(const Value& v) const {
     case Tag::Integer:
     case Tag::Number: return "the number " + show(v);
     case Tag::Bool: return show(v);
-    case Tag::String: return fmt::format("the string \"{}\"", *v.string);
+    case Tag::String: return fmt::format("the string \"{}\"", show(v));
     case Tag::Type: return fmt::format("the element type {}", name_of(v.type));
     case Tag::List: return fmt::format("a list of {}", v.list->size);
     case Tag::Closure: return fmt::format("the function {}", v.closure->name);

@@ -25,6 +25,23 @@ struct UndecidedCondition {
   Place place;
 };
 
+// What a hostile specification is held to, besides ElaborationLimits.
+inline constexpr std::size_t MostListItems = 1u << 20, MostStringBytes = 1u << 20, MostShownBytes = 2000;
+inline constexpr std::uint32_t MostListDepth = 64;
+inline constexpr int MostOperatorDepth = 24;  // of operators that call operators
+
+// Counts how deep something nests, also where errors leave it.
+class DepthGuard {
+public:
+  explicit DepthGuard(int& depth) : depth_(depth) { ++depth_; }
+  ~DepthGuard() { --depth_; }
+  DepthGuard(const DepthGuard&) = delete;
+  DepthGuard& operator=(const DepthGuard&) = delete;
+
+private:
+  int& depth_;
+};
+
 class Elaborator {
 public:
   Elaborator(const Specification& specification, const ElaborationLimits& limits, std::vector<bool> decisions = {});
@@ -32,9 +49,9 @@ public:
   core::Program run(const Call& call);
 
   // Static evaluation for the examples: settings and literals, outside any operator.
-  Value evaluate_static(const OperatorDefinition& definition, std::int64_t version, const Expr* e);
-  std::string show(const Value& v) const;
-  const Exact exact_of(const Value& v) const;
+  Value evaluate_static(const OperatorDefinition& definition, const Expr* e);
+  std::string show(const Value& v) const;  // cut where it gets too long to read
+  Exact exact_of(const Value& v) const;
 
 private:
   struct Context {
@@ -48,6 +65,10 @@ private:
   [[noreturn]] void fail(const Context& c, Position at, std::string message, ErrorKind kind = ErrorKind::Definition, std::string hint = {}) const;
   [[noreturn]] void fail_requirement(const Context& c, Position at, std::string message, ErrorKind kind = ErrorKind::Requirement) const;
   void step(const Context& c, Position at);
+  // Fuel for work that no expression stands for; throws LimitReached where it is used up.
+  void spend(std::size_t steps);
+  void append_shown(std::string& out, const Value& v) const;
+  std::optional<Value> lookup_global(const Context& c, Symbol name);
   void mark(const Context& c, Position at);
   Value lookup(const Context& c, const Expr& e);
   const Environment* bind(const Environment* up, Symbol name, Value v) { return arena_.make<Environment>(name, v, up); }
@@ -56,7 +77,7 @@ private:
   std::string describe_kind(const Value& v) const;
   Value list(std::span<const Value> items);
   Value number(const Exact& e);
-  Value string(std::string s) { return Value::of_string(arena_.keep(std::move(s))); }
+  Value string(std::string s);
 
   // --- static numbers and element terms (elaborator_scalars.cpp)
   ElementType type_of(const Context& c, Position at, const Value& v);
@@ -67,27 +88,53 @@ private:
   ElementType join(const Context& c, Position at, std::span<const Value> xs);
   Value of_term(core::TermId t) const;                                      // constants of Z and bool become static values
   Value apply(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
-  Value apply_static(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
+  Value apply_lists(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
   Value apply_terms(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
   Value equal(const Context& c, Position at, const Value& a, const Value& b);
   Value both(const Context& c, Position at, const Value& a, const Value& b, Primitive p);
   Value negation(const Context& c, Position at, const Value& a);
   Value select(const Context& c, Position at, core::TermId condition, const Value& a, const Value& b);
+  std::optional<core::TermId> term_as(const Context& c, Position at, core::TermId t, ElementType type);
+  std::optional<core::TermId> number_as(const Context& c, Position at, const Value& v, ElementType type);
   Value index(const Context& c, Position at, const Value& v);               // Integer or a Z term
   core::TermId index_term(const Context& c, Position at, const Value& v);
   Value read(const Context& c, Position at, core::TensorId t, std::span<const Value> index, const Value* otherwise, bool optional);
+  std::optional<Value> read_known(const Context& c, Position at, core::TensorId t, std::span<const std::int64_t> place, const Value* otherwise);
+  Value read_symbol(core::TensorId t, std::span<const std::int64_t> place);
   bool truth(const Context& c, Position at, const Value& v);
   bool is_symbolic(const Value& v) const;
   std::int64_t static_integer(const Context& c, Position at, const Value& v, std::string_view what);
+
+  // --- static scalars (elaborator_static.cpp)
+  Value apply_static(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
+  Value apply_to_conditions(const Context& c, Position at, Primitive p, std::span<const Value> xs);
+  Value apply_to_strings(const Context& c, Position at, Primitive p, std::span<const Value> xs);
+  Value apply_to_number(const Context& c, Position at, Primitive p, const Value& x);
+  Value apply_to_numbers(const Context& c, Position at, Primitive p, const Value& x, const Value& y);
+  Value divide_static(const Context& c, Position at, Primitive p, const Value& x, const Value& y);
 
   // --- expressions (elaborator_expressions.cpp)
   Value eval(const Context& c, const Expr* e);
   Values items(const Context& c, std::span<const Expr* const> es);
   Value eval_if(const Context& c, const Expr& e);
   Value eval_symbolic_if(const Context& c, const Expr& e, core::TermId condition);
+  std::optional<ElaborationError> eval_guarded(const Context& c, const Expr* e, core::TermId condition, bool holds, Value& out);
+  void abandon_recurrences(std::size_t first_tensor);
+  bool alike(const Value& a, const Value& b);
+  core::TermId under_guards(core::TermId need);
+  [[noreturn]] void too_deep(const Context& c, Position at) const;
+  [[noreturn]] Value lone_splice(const Context& c, const Expr& e) const;
+  Value eval_lambda(const Context& c, const Expr& e);
+  Value eval_unary(const Context& c, const Expr& e);
+  Value eval_let(const Context& c, const Expr& e);
+  Value eval_operator_name(const Context& c, const Expr& e);
+  Value eval_append(const Context& c, const Expr& e, const Value& a, const Value& b);
   Value eval_binary(const Context& c, const Expr& e);
   Value eval_index(const Context& c, const Expr& e, const Value* otherwise, bool optional);
+  Value index_value(const Context& c, Position at, const Value& v, std::span<const Value> index, const Value* otherwise, bool optional);
+  Value index_string(const Context& c, Position at, const Value& v, const Value& index);
   Value index_list(const Context& c, Position at, const Value& v, std::span<const Value> index, const Value* otherwise, bool optional);
+  Value choose_item(const Context& c, Position at, const Value& v, const Value& index, std::span<const Value> rest, const Value* otherwise, bool optional);
   Value eval_slice(const Context& c, const Expr& e);
   Value eval_list_for(const Context& c, const Expr& e);
   Value eval_or_else(const Context& c, const Expr& e);
@@ -100,6 +147,17 @@ private:
   };
   Bound bind_indices(const Context& c, std::span<const Binder> binders);
   Value eval_reduce(const Context& c, const Expr& e);
+  struct Reduction {
+    core::ReduceKind kind;
+    std::optional<ElementType> accumulator;
+    ElementType type = ElementType::Z;
+    std::vector<core::TermId> bodies;
+  };
+  void reduce_body(const Context& c, const Expr* body, Reduction& r);
+  void dot_body(const Context& c, const Expr* body, Reduction& r);
+  void sum_body(const Context& c, const Expr* body, Reduction& r);
+  core::TermId condition_of(const Context& c, const Expr* e);              // None where it always holds
+  std::optional<core::ScatterMode> scatter_mode(const Value& v) const;
   Value eval_accumulate(const Context& c, const Expr& e);
   Value eval_argsort(const Context& c, const Expr& e);
   Value eval_each(const Context& c, const Expr& e);
@@ -112,8 +170,21 @@ private:
   // --- calls (elaborator_calls.cpp)
   Value eval_call(const Context& c, const Expr& e);
   Value call_closure(const Context& c, Position at, const Closure& f, std::span<const Value> arguments);
-  Value call_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments, const Expr* e);
-  Value call_value_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments);
+  Value call_primitive(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
+  Value call_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments);
+  Value call_tensor_builtin(const Context& c, Position at, Builtin b, const Value& x);
+  Value call_list_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments);
+  Value call_string_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments);
+  Value sorted(const Context& c, Position at, std::span<const Value> xs);
+  Value values_of(const Context& c, Position at, core::TensorId t);
+  Value cast_static(const Context& c, Position at, ElementType type, CastMode mode, const Value& x);
+  Value exactly(const Context& c, Position at, std::span<const Value> arguments);
+  Value random(const Context& c, Position at, std::span<const Value> arguments);
+  Value measured(const Context& c, Position at, const Value& x);
+  Value to_integer(const Context& c, Position at, const Value& x);
+  Value to_real(const Context& c, Position at, const Value& x);
+  std::span<const Value> list_of(const Context& c, Position at, const Value& v);
+  const std::string& string_of(const Context& c, Position at, const Value& v);
   Value call_type_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments);
   Value call_element_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments);
   Value eval_cast(const Context& c, Position at, std::span<const Value> arguments);
@@ -141,9 +212,17 @@ private:
   Values apply_operator(const OperatorDefinition& op, std::int64_t opset, const std::map<std::string, Value>& attributes, Values inputs,
                         std::size_t outputs);
   void clause(Application& a, const Clause& c);
+  void dispatch_clause(Application& a, const Clause& c);
+  void require_clause(Application& a, const Clause& c);
+  void undefined_clause(Application& a, const Clause& c);
+  void function_clause(Application& a, const Clause& c);
+  Values results_of(Application& a);
   void type_clause(Application& a, const Clause& c);
   void in_clause(Application& a, const Clause& c);
   void variadic_input(Application& a, const Clause& c);
+  void input_elements(const Clause& c, core::TensorId t);
+  Value checked_attribute(Application& a, const Clause& c, const Value& v);
+  void equation_per_output(Application& a, const Clause& c, OutputState* out);
   void attribute_clause(Application& a, const Clause& c);
   void out_clause(Application& a, const Clause& c);
   void equation(Application& a, const Clause& c);
@@ -153,12 +232,29 @@ private:
   void bind_extents(Application& a, const Clause& c, const Values& extents);
   std::optional<ElementType> named_type(const Application& a, Symbol name) const;
   void demand(const Context& c, Position at, const Value& condition, std::string text);
+  void need_closed(const Context& c, Position at, core::TermId t);
+  void need_rectangular(const Context& c, Position at, const Bound& bound);
   core::TensorId comprehension(const Context& c, Position at, std::string_view name, std::span<const Binder> binders, const Values* shape,
                                std::optional<ElementType> type, const Expr* body);
   core::TermId body_term(const Context& c, Position at, const Value& v, std::optional<ElementType> type);
   OutputState* output_named(Application& a, Symbol name);
   std::optional<ElementType> equation_type(Application& a, const Clause& c, const OutputState* out);
   void set_output(Application& a, OutputState& out, Position at, const Value& v);
+  void set_outputs(Application& a, OutputState& out, Position at, const Value& v);
+  core::TensorId stored_as(core::TensorId t, ElementType type, std::string_view name);
+  void check_extents(Application& a, const OutputState& out, Position at, core::TensorId t);
+  Bound bind_declared(const Context& c, Position at, std::string_view name, std::span<const Binder> binders, const Values& shape);
+  struct Member {
+    core::TensorId tensor;
+    const Clause* clause;
+    Context inner;
+    ElementType type;
+  };
+  Member recurrence_member(Application& a, const Clause& rec, const Clause& e, const Bound& bound, Context inner, std::uint32_t group);
+  Value literal_attribute(const Clause& c, const Tensor& t);
+  Value dtype_attribute(const OperatorDefinition& op, const Clause& c, std::int64_t number);
+  Value list_attribute(const OperatorDefinition& op, const Clause& c, const Attribute& a);
+  [[noreturn]] void wrong_attribute(const OperatorDefinition& op, const Clause& c);
   std::map<std::string, Value> attribute_values(const OperatorDefinition& op, const Call& call);
   Value attribute_value(const OperatorDefinition& op, const Clause& c, const Attribute& a);
 
@@ -174,6 +270,7 @@ private:
   std::int64_t steps_ = 0;
   int call_depth_ = 0;
   int eval_depth_ = 0;
+  int operator_depth_ = 0;
   std::vector<std::optional<Tensor>> known_;           // per tensor: the elements of a static input
   std::vector<bool> static_symbols_;                   // per tensor: an unknown static input, whose elements are size symbols
   std::map<std::string, core::Size> size_symbols_;

@@ -55,66 +55,88 @@ Elaborator::Bound Elaborator::bind_indices(const Context& c, std::span<const Bin
   return out;
 }
 
+TermId Elaborator::condition_of(const Context& c, const Expr* e) {
+  const Value v = scalar(c, e->at, eval(c, e));
+  return v.is(Tag::Bool) && v.boolean ? core::None : to(c, e->at, v, ElementType::Bool);
+}
+
 Value Elaborator::eval_reduce(const Context& c, const Expr& e) {
   const auto kind = reduce_kind(spec_.symbols().name(e.symbol));
   ensure(kind.has_value());
-  std::optional<ElementType> accumulator;
-  if (e.args[0]) accumulator = type_argument(c, e.args[0]->at, eval(c, e.args[0]));
+  Reduction r{*kind, std::nullopt, ElementType::Z, {}};
+  if (e.args[0]) r.accumulator = type_argument(c, e.args[0]->at, eval(c, e.args[0]));
   Bound bound = bind_indices(c, e.binders);
   if (bound.variables.empty()) {
     // A reduction over no axes has one position.
     bound.variables.push_back(b_.fresh("one"));
     bound.extents.push_back(b_.integer(1));
   }
-  TermId filter = core::None, initial = core::None;
-  if (e.args[1]) {
-    const Value f = scalar(bound.inner, e.args[1]->at, eval(bound.inner, e.args[1]));
-    if (!(f.is(Tag::Bool) && f.boolean)) filter = to(bound.inner, e.args[1]->at, f, ElementType::Bool);
-  }
+  const TermId filter = e.args[1] ? condition_of(bound.inner, e.args[1]) : core::None;
+  const bool finds = *kind == core::ReduceKind::ArgMax || *kind == core::ReduceKind::ArgMin;
+  if (e.args[2] && finds) fail(c, e.args[2]->at, fmt::format("{} takes no first value", core::name_of(*kind)));
   const Value initial_value = e.args[2] ? scalar(c, e.args[2]->at, eval(c, e.args[2])) : Value();
-  const Expr* body = e.args[3];
-  std::vector<TermId> bodies;
-  ElementType type = ElementType::Z;
-  switch (*kind) {
-    case core::ReduceKind::Count: break;
+  if (e.args[3]) reduce_body(bound.inner, e.args[3], r);
+  const TermId initial = e.args[2] ? to(c, e.args[2]->at, initial_value, r.type) : core::None;
+  mark(c, e.at);
+  return of_term(b_.reduce(*kind, r.type, bound.variables, bound.extents, filter, e.optional, initial, r.bodies));
+}
+
+void Elaborator::reduce_body(const Context& c, const Expr* body, Reduction& r) {
+  switch (r.kind) {
+    case core::ReduceKind::Count: return;
     case core::ReduceKind::Any:
     case core::ReduceKind::All:
-      type = ElementType::Bool;
-      bodies.push_back(to(bound.inner, body->at, scalar(bound.inner, body->at, eval(bound.inner, body)), type));
-      break;
-    case core::ReduceKind::Dot: {
-      if (body->kind != ExprKind::Binary || body->op != Operator::Multiply)
-        fail(c, body->at, "the body of dot is a product", ErrorKind::Definition, "write dot(k < K) a * b; anything else is a sum");
-      Value factors[2] = {scalar(bound.inner, body->at, eval(bound.inner, body->args[0])), scalar(bound.inner, body->at, eval(bound.inner, body->args[1]))};
-      type = accumulator ? *accumulator : join(bound.inner, body->at, factors);
-      for (const Value& f : factors) {
-        TermId t = f.is(Tag::Term) ? f.term : to(bound.inner, body->at, f, type);
-        // A narrower factor widens exactly.
-        if (b_.type_of(t) != type && is_float(b_.type_of(t)) && is_float(type) && bits_of(b_.type_of(t)) < bits_of(type)) t = b_.cast(type, t, CastMode::Plain);
-        bodies.push_back(to(bound.inner, body->at, Value::of_term(t), type));
-      }
-      break;
-    }
+      r.type = ElementType::Bool;
+      r.bodies.push_back(to(c, body->at, scalar(c, body->at, eval(c, body)), r.type));
+      return;
+    case core::ReduceKind::Dot: return dot_body(c, body, r);
     case core::ReduceKind::ArgMax:
-    case core::ReduceKind::ArgMin: bodies.push_back(to_term(bound.inner, body->at, eval(bound.inner, body))); break;
+    case core::ReduceKind::ArgMin: {
+      const TermId t = to_term(c, body->at, eval(c, body));
+      const ElementType type = b_.type_of(t);
+      if (is_complex(type) || type == ElementType::String) fail(c, body->at, fmt::format("{} of elements of type {}", core::name_of(r.kind), name_of(type)));
+      r.bodies.push_back(t);
+      return;
+    }
     case core::ReduceKind::Sum:
     case core::ReduceKind::Product:
     case core::ReduceKind::Maximum:
-    case core::ReduceKind::Minimum: {
-      const Value v = scalar(bound.inner, body->at, eval(bound.inner, body));
-      TermId t = v.is(Tag::Term) || !accumulator ? to_term(bound.inner, body->at, v) : to(bound.inner, body->at, v, *accumulator);
-      type = accumulator ? *accumulator : b_.type_of(t);
-      if (b_.type_of(t) != type) {
-        mark(c, body->at);
-        t = b_.type_of(t) == ElementType::Z && type == ElementType::R ? b_.primitive(Primitive::ToReal, t) : b_.cast(type, t, CastMode::Plain);
-      }
-      bodies.push_back(t);
-      break;
-    }
+    case core::ReduceKind::Minimum: return sum_body(c, body, r);
   }
-  if (e.args[2]) initial = to(c, e.args[2]->at, initial_value, type);
-  mark(c, e.at);
-  return of_term(b_.reduce(*kind, type, bound.variables, bound.extents, filter, e.optional, initial, bodies));
+}
+
+void Elaborator::dot_body(const Context& c, const Expr* body, Reduction& r) {
+  if (body->kind != ExprKind::Binary || body->op != Operator::Multiply)
+    fail(c, body->at, "the body of dot is a product", ErrorKind::Definition, "write dot(k < K) a * b; anything else is a sum");
+  const Value factors[2] = {scalar(c, body->at, eval(c, body->args[0])), scalar(c, body->at, eval(c, body->args[1]))};
+  r.type = r.accumulator ? *r.accumulator : join(c, body->at, factors);
+  if (r.type == ElementType::Bool || r.type == ElementType::String) fail(c, body->at, fmt::format("dot of elements of type {}", name_of(r.type)));
+  for (const Value& f : factors) {
+    TermId t = f.is(Tag::Term) ? f.term : to(c, body->at, f, r.type);
+    // A narrower factor widens exactly.
+    const ElementType has = b_.type_of(t);
+    if (has != r.type && is_float(has) && is_float(r.type) && bits_of(has) < bits_of(r.type)) t = b_.cast(r.type, t, CastMode::Plain);
+    r.bodies.push_back(to(c, body->at, Value::of_term(t), r.type));
+  }
+}
+
+void Elaborator::sum_body(const Context& c, const Expr* body, Reduction& r) {
+  const Value v = scalar(c, body->at, eval(c, body));
+  TermId t = v.is(Tag::Term) || !r.accumulator ? to_term(c, body->at, v) : to(c, body->at, v, *r.accumulator);
+  const ElementType has = b_.type_of(t);
+  r.type = r.accumulator ? *r.accumulator : has;
+  const bool adds = r.kind == core::ReduceKind::Sum || r.kind == core::ReduceKind::Product;
+  const bool not_ordered = is_complex(r.type) && !adds;
+  if (r.type == ElementType::String || not_ordered || (r.type == ElementType::Bool && adds))
+    fail(c, body->at, fmt::format("{} of elements of type {}", core::name_of(r.kind), name_of(r.type)));
+  if (has != r.type) {
+    mark(c, body->at);
+    const bool exact = (has == ElementType::Z || has == ElementType::R) || (r.type == ElementType::Z || r.type == ElementType::R);
+    const bool rounds = is_float(has) == is_float(r.type) && is_integer(has) == is_integer(r.type) && is_complex(has) == is_complex(r.type);
+    if (exact || !rounds) t = to(c, body->at, Value::of_term(t), r.type);
+    else t = b_.cast(r.type, t, CastMode::Plain);
+  }
+  r.bodies.push_back(t);
 }
 
 Value Elaborator::eval_accumulate(const Context& c, const Expr& e) {
@@ -139,6 +161,9 @@ Value Elaborator::eval_argsort(const Context& c, const Expr& e) {
     for (const Value& k : key.items()) keys.push_back(to_term(bound.inner, e.args[1]->at, k));
   else
     keys.push_back(to_term(bound.inner, e.args[1]->at, key));
+  if (keys.empty()) fail(c, e.args[1]->at, "argsort needs a key");
+  for (TermId k : keys)
+    if (is_complex(b_.type_of(k))) fail(c, e.args[1]->at, fmt::format("elements of type {} have no order", name_of(b_.type_of(k))));
   bool descending = e.descending;
   if (descending && e.args[2]) descending = truth(c, e.args[2]->at, eval(c, e.args[2]));
   mark(c, e.at);
@@ -147,6 +172,7 @@ Value Elaborator::eval_argsort(const Context& c, const Expr& e) {
 
 Value Elaborator::eval_each(const Context& c, const Expr& e) {
   Bound bound = bind_indices(c, e.binders);
+  need_rectangular(c, e.at, bound);
   core::TensorNode node;
   node.name = "each";
   node.kind = core::TensorKind::Comprehension;
@@ -174,6 +200,13 @@ Value Elaborator::eval_where(const Context& c, const Expr& e) {
   return Value::of_tensor(b_.add(std::move(node)));
 }
 
+std::optional<core::ScatterMode> Elaborator::scatter_mode(const Value& v) const {
+  if (!v.is(Tag::String)) return std::nullopt;
+  for (int k = 0; k <= static_cast<int>(core::ScatterMode::Minimum); ++k)
+    if (core::name_of(static_cast<core::ScatterMode>(k)) == *v.string) return static_cast<core::ScatterMode>(k);
+  return std::nullopt;
+}
+
 Value Elaborator::eval_scatter(const Context& c, const Expr& e) {
   Bound bound = bind_indices(c, e.binders);
   const Value base = eval(c, e.args[3]);
@@ -187,10 +220,7 @@ Value Elaborator::eval_scatter(const Context& c, const Expr& e) {
   node.variables = bound.variables;
   node.domain = bound.extents;
   node.scatter.base = base.tensor;
-  if (e.args[0]) {
-    const Value f = scalar(bound.inner, e.args[0]->at, eval(bound.inner, e.args[0]));
-    if (!(f.is(Tag::Bool) && f.boolean)) node.scatter.filter = to(bound.inner, e.args[0]->at, f, ElementType::Bool);
-  }
+  if (e.args[0]) node.scatter.filter = condition_of(bound.inner, e.args[0]);
   node.body = to(bound.inner, e.args[1]->at, eval(bound.inner, e.args[1]), type);
   const Value where = eval(bound.inner, e.args[2]);
   if (where.is(Tag::List))
@@ -200,14 +230,10 @@ Value Elaborator::eval_scatter(const Context& c, const Expr& e) {
   if (node.scatter.index.size() != node.extents.size())
     fail(c, e.args[2]->at, fmt::format("{} indices into a tensor of rank {}", node.scatter.index.size(), node.extents.size()));
   if (e.args[4]) {
-    const Value mode = eval(c, e.args[4]);
-    bool known = false;
-    for (int k = 0; mode.is(Tag::String) && k <= static_cast<int>(core::ScatterMode::Minimum); ++k)
-      if (core::name_of(static_cast<core::ScatterMode>(k)) == *mode.string) {
-        node.scatter.mode = static_cast<core::ScatterMode>(k);
-        known = true;
-      }
-    if (!known) fail(c, e.args[4]->at, fmt::format("{} is no way to combine writes", describe_kind(mode)), ErrorKind::Definition, "last, any, add, mul, max or min");
+    const Value given = eval(c, e.args[4]);
+    const auto mode = scatter_mode(given);
+    if (!mode) fail(c, e.args[4]->at, fmt::format("{} is no way to combine writes", describe_kind(given)), ErrorKind::Definition, "last, any, add, mul, max or min");
+    node.scatter.mode = *mode;
   }
   mark(c, e.at);
   return Value::of_tensor(b_.add(std::move(node)));

@@ -34,57 +34,48 @@ Value Elaborator::eval_call(const Context& c, const Expr& e) {
   const Value callee = eval(c, e.args[0]);
   if (callee.is(Tag::Operator)) return call_operator(c, e.at, *callee.op, e);
   if (!e.named.empty()) fail(c, e.at, "only operators take named arguments");
-  if (callee.is(Tag::Builtin)) {
-    const auto b = static_cast<Builtin>(callee.builtin & 0xff);
-    if (b == Builtin::Refuse) {
-      if (e.args.size() != 2 || !e.args[1]->message) fail(c, e.at, "refuse takes one message: refuse(\"...\")");
-      fail_requirement(c, e.at, message(c, *e.args[1]->message));
-    }
-    const Values arguments = items(c, std::span(e.args).subspan(1));
-    if (b == Builtin::Primitive || ((b == Builtin::Minimum || b == Builtin::Maximum) && arguments.size() == 2)) {
-      auto p = static_cast<Primitive>(callee.builtin >> 8 & 0xff);
-      const std::string_view name = name_of(p);
-      if (auto by_arity = primitive_named(name, static_cast<int>(arguments.size()))) p = *by_arity;
-      const auto arity = static_cast<std::size_t>(row_of(p).arity);
-      need(c, e.at, name, arguments, arity, arity);
-      return apply(c, e.at, p, arguments);
-    }
-    return call_builtin(c, e.at, b, arguments, &e);
-  }
   if (callee.is(Tag::Closure)) return call_closure(c, e.at, *callee.closure, items(c, std::span(e.args).subspan(1)));
-  fail(c, e.at, fmt::format("{} is no function", describe_kind(callee)));
+  if (!callee.is(Tag::Builtin)) fail(c, e.at, fmt::format("{} is no function", describe_kind(callee)));
+  const auto b = static_cast<Builtin>(callee.builtin & 0xff);
+  if (b == Builtin::Refuse) {
+    if (e.args.size() != 2 || !e.args[1]->message) fail(c, e.at, "refuse takes one message: refuse(\"...\")");
+    fail_requirement(c, e.at, message(c, *e.args[1]->message));
+  }
+  const Values arguments = items(c, std::span(e.args).subspan(1));
+  // min and max of two are primitives, of one a fold over a list.
+  if (b == Builtin::Primitive || ((b == Builtin::Minimum || b == Builtin::Maximum) && arguments.size() == 2))
+    return call_primitive(c, e.at, static_cast<Primitive>(callee.builtin >> 8 & 0xff), arguments);
+  return call_builtin(c, e.at, b, arguments);
+}
+
+Value Elaborator::call_primitive(const Context& c, Position at, Primitive p, std::span<const Value> arguments) {
+  const std::string_view name = name_of(p);
+  if (auto by_arity = primitive_named(name, static_cast<int>(arguments.size()))) p = *by_arity;
+  const auto arity = static_cast<std::size_t>(row_of(p).arity);
+  need(c, at, name, arguments, arity, arity);
+  return apply(c, at, p, arguments);
 }
 
 Value Elaborator::call_closure(const Context& c, Position at, const Closure& f, std::span<const Value> arguments) {
-  if (++call_depth_ > limits_.call_depth) {
-    call_depth_ = 0;
-    fail(c, at, fmt::format("{} calls itself more than {} times deep", f.name, limits_.call_depth), ErrorKind::Limit);
-  }
-  Context inner{f.environment, f.scope, f.file};
-  // A file's function sees the operator that called it only through its parameters, but other operators at its opset.
+  DepthGuard guard(call_depth_);
+  if (call_depth_ > limits_.call_depth) fail(c, at, fmt::format("{} calls itself more than {} times deep", f.name, limits_.call_depth), ErrorKind::Limit);
   std::size_t singles = 0;
-  bool pack = false;
-  for (const Parameter& p : f.parameters) p.pack ? pack = true : static_cast<bool>(++singles);
+  for (const Parameter& p : f.parameters) singles += p.pack ? 0 : 1;
+  const bool pack = singles < f.parameters.size();
   if (arguments.size() < singles || (!pack && arguments.size() > singles))
     fail(c, at, fmt::format("{} takes {}{} argument(s); {} are given", f.name, pack ? "at least " : "", singles, arguments.size()));
-  if (f.parameters.empty()) {
-    // nothing to bind
-  } else {
-    Value all = list(arguments);
-    inner.local = bind_pattern(c, at, f.parameters, true, all, f.environment);
-  }
+  // A file's function sees the operator that called it only through its parameters, but other operators at its opset.
+  Context inner{f.environment, f.scope, f.file};
+  if (!f.parameters.empty()) inner.local = bind_pattern(c, at, f.parameters, true, list(arguments), f.environment);
   try {
-    Value out = eval(inner, f.body);
-    --call_depth_;
-    return out;
+    return eval(inner, f.body);
   } catch (ElaborationError& x) {
-    --call_depth_;
     constexpr std::size_t MostNotes = 6;
-    if (c.file && x.diagnostic.kind == ErrorKind::Definition && x.diagnostic.notes.size() < MostNotes)
-      x.diagnostic.note(fmt::format("in the function {}, called at {}:{}", f.name, c.file->path, at.line));
-    throw;
-  } catch (...) {
-    --call_depth_;
+    const ErrorKind kind = x.diagnostic.kind;
+    auto& notes = x.diagnostic.notes;
+    if (!c.file || (kind != ErrorKind::Definition && kind != ErrorKind::Limit) || notes.size() >= MostNotes) throw;
+    std::string text = fmt::format("in the function {}, called at {}:{}", f.name, c.file->path, at.line);
+    if (notes.empty() || notes.back() != text) notes.push_back(std::move(text));
     throw;
   }
 }
@@ -92,8 +83,16 @@ Value Elaborator::call_closure(const Context& c, Position at, const Closure& f, 
 Value Elaborator::call_operator(const Context& c, Position at, const OperatorReference& op, const Expr& e) {
   const OperatorDefinition* definition = spec_.find(op.name, op.version);
   if (!definition) fail(c, at, fmt::format("no definition of {} at version {}", op.name, op.version), ErrorKind::Unsupported);
+  DepthGuard guard(operator_depth_);
+  if (operator_depth_ > MostOperatorDepth) fail(c, at, fmt::format("operators call each other more than {} deep", MostOperatorDepth), ErrorKind::Limit);
   std::map<std::string, Value> attributes;
-  for (const NamedArgument& n : e.named) attributes[spec_.symbols().name(n.name)] = eval(c, n.value);
+  for (const NamedArgument& n : e.named) {
+    const std::string& name = spec_.symbols().name(n.name);
+    const auto& clauses = definition->clauses;
+    if (std::none_of(clauses.begin(), clauses.end(), [&](const Clause& k) { return k.kind == ClauseKind::Attribute && k.name == n.name; }))
+      fail(c, at, fmt::format("{} has no attribute {}", op.name, name));
+    attributes[name] = eval(c, n.value);
+  }
   Values arguments = items(c, std::span(e.args).subspan(1));
   for (Value& v : arguments) {
     if (v.is(Tag::Tensor) || v.is(Tag::Absent)) continue;
@@ -105,25 +104,22 @@ Value Elaborator::call_operator(const Context& c, Position at, const OperatorRef
     node.type = b_.type_of(node.body);
     v = Value::of_tensor(b_.add(std::move(node)));
   }
-  if (++call_depth_ > limits_.call_depth) fail(c, at, "operators call each other too deeply", ErrorKind::Limit);
   std::size_t results = 0;
   for (const Clause& k : definition->clauses)
     if (k.kind == ClauseKind::Out) ++results;
   const Values out = apply_operator(*definition, op.version, attributes, std::move(arguments), results);
-  --call_depth_;
   return out.size() == 1 ? out[0] : list(out);
 }
 
-Value Elaborator::call_builtin(const Context& c, Position at, Builtin b, std::span<const Value> a, const Expr* e) {
-  (void)e;
+Value Elaborator::call_builtin(const Context& c, Position at, Builtin b, std::span<const Value> a) {
   switch (b) {
     case Builtin::Present:
-    case Builtin::Len:
     case Builtin::Rank:
     case Builtin::Shape:
     case Builtin::TypeOf:
     case Builtin::Values:
-    case Builtin::Extent:
+    case Builtin::Extent: need(c, at, "this function", a, 1, 1); return call_tensor_builtin(c, at, b, a[0]);
+    case Builtin::Len:
     case Builtin::Range:
     case Builtin::Sort:
     case Builtin::Reverse:
@@ -133,10 +129,10 @@ Value Elaborator::call_builtin(const Context& c, Position at, Builtin b, std::sp
     case Builtin::Minimum:
     case Builtin::Maximum:
     case Builtin::All:
-    case Builtin::Any:
+    case Builtin::Any: return call_list_builtin(c, at, b, a);
     case Builtin::Split:
     case Builtin::Chars:
-    case Builtin::Replace: return call_value_builtin(c, at, b, a);
+    case Builtin::Replace: return call_string_builtin(c, at, b, a);
     case Builtin::BitsOf:
     case Builtin::IsFloat:
     case Builtin::IsInteger:
@@ -165,125 +161,116 @@ Value Elaborator::call_builtin(const Context& c, Position at, Builtin b, std::sp
     case Builtin::Primitive:
     case Builtin::Type: break;
   }
-  fail(c, at, "this is no function");
+  ensure(false, "constants, types and primitives are no such functions");
 }
 
-Value Elaborator::call_value_builtin(const Context& c, Position at, Builtin b, std::span<const Value> a) {
-  auto list_of = [&](const Value& v) {
-    if (!v.is(Tag::List)) fail(c, at, fmt::format("{} where a list is needed", describe_kind(v)));
-    return v.items();
-  };
-  auto tensor_of = [&](const Value& v) {
-    if (!v.is(Tag::Tensor)) fail(c, at, fmt::format("{} where a tensor is needed", describe_kind(v)));
-    return v.tensor;
-  };
-  auto string_of = [&](const Value& v) -> const std::string& {
-    if (!v.is(Tag::String)) fail(c, at, fmt::format("{} where a string is needed", describe_kind(v)));
-    return *v.string;
-  };
-  auto fold = [&](Primitive p, Value out) {
-    for (const Value& v : list_of(a[0])) out = both(c, at, out, v, p);
+std::span<const Value> Elaborator::list_of(const Context& c, Position at, const Value& v) {
+  if (!v.is(Tag::List)) fail(c, at, fmt::format("{} where a list is needed", describe_kind(v)));
+  return v.items();
+}
+
+const std::string& Elaborator::string_of(const Context& c, Position at, const Value& v) {
+  if (!v.is(Tag::String)) fail(c, at, fmt::format("{} where a string is needed", describe_kind(v)));
+  return *v.string;
+}
+
+Value Elaborator::call_tensor_builtin(const Context& c, Position at, Builtin b, const Value& x) {
+  if (b == Builtin::Present) return Value::of_bool(!x.is(Tag::Absent));
+  if (b == Builtin::TypeOf) return Value::of_type(type_of(c, at, x));
+  if (!x.is(Tag::Tensor)) fail(c, at, fmt::format("{} where a tensor is needed", describe_kind(x)));
+  const auto& extents = b_.program().tensors[x.tensor].extents;
+  if (b == Builtin::Rank) return Value::of(static_cast<std::int64_t>(extents.size()));
+  if (b == Builtin::Shape) return extents_of(x.tensor);
+  if (b == Builtin::Values) return values_of(c, at, x.tensor);
+  ensure(b == Builtin::Extent);
+  if (extents.empty()) fail(c, at, "extent(...) of a scalar");
+  return extent_value(extents[0]);
+}
+
+Value Elaborator::values_of(const Context& c, Position at, core::TensorId t) {
+  const core::TensorNode& node = b_.program().tensors[t];
+  if (node.extents.size() != 1) fail(c, at, fmt::format("values(...) lists a tensor of rank 1, not {}", node.extents.size()));
+  const std::int64_t n = static_integer(c, at, extent_value(node.extents[0]), fmt::format("the extent of {}", node.name));
+  if (n > static_cast<std::int64_t>(MostListItems)) fail(c, at, fmt::format("{} has {} elements; at most {} are listed", node.name, n, MostListItems), ErrorKind::Limit);
+  Values out;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const Value i = Value::of(k);
+    out.push_back(read(c, at, t, std::span(&i, 1), nullptr, false));
+  }
+  return list(out);
+}
+
+Value Elaborator::sorted(const Context& c, Position at, std::span<const Value> xs) {
+  spend(xs.size());
+  Values out(xs.begin(), xs.end());
+  if (!xs.empty() && std::all_of(xs.begin(), xs.end(), [](const Value& v) { return v.is(Tag::String); })) {
+    std::sort(out.begin(), out.end(), [](const Value& p, const Value& q) { return *p.string < *q.string; });
+    return list(out);
+  }
+  for (Value& v : out) v = Value::of(static_integer(c, at, v, "an item of a sorted list"));
+  std::sort(out.begin(), out.end(), [](const Value& p, const Value& q) { return p.integer < q.integer; });
+  return list(out);
+}
+
+Value Elaborator::call_list_builtin(const Context& c, Position at, Builtin b, std::span<const Value> a) {
+  const std::size_t arity = b == Builtin::Find ? 2 : 1;
+  need(c, at, "this function", a, arity, arity);
+  if (b == Builtin::Len && a[0].is(Tag::String)) return Value::of(static_cast<std::int64_t>(a[0].string->size()));
+  if (b == Builtin::Range) {
+    const std::int64_t n = static_integer(c, at, a[0], "the length of a list");
+    if (n > static_cast<std::int64_t>(MostListItems)) fail(c, at, fmt::format("a list of {} numbers; at most {} are allowed", n, MostListItems), ErrorKind::Limit);
+    Values out;
+    for (std::int64_t k = 0; k < n; ++k) out.push_back(Value::of(k));
+    return list(out);
+  }
+  const auto xs = list_of(c, at, a[0]);
+  auto fold = [&](Primitive p, Value out, std::span<const Value> items) {
+    for (const Value& v : items) out = both(c, at, out, v, p);
     return out;
   };
-  const bool two = b == Builtin::Find || b == Builtin::Split;
-  need(c, at, "this function", a, b == Builtin::Replace ? 3 : two ? 2 : 1, b == Builtin::Replace ? 3 : two ? 2 : 1);
   switch (b) {
-    case Builtin::Present: return Value::of_bool(!a[0].is(Tag::Absent));
-    case Builtin::Len:
-      if (a[0].is(Tag::String)) return Value::of(static_cast<std::int64_t>(a[0].string->size()));
-      return Value::of(static_cast<std::int64_t>(list_of(a[0]).size()));
-    case Builtin::Rank: return Value::of(static_cast<std::int64_t>(b_.program().tensors[tensor_of(a[0])].extents.size()));
-    case Builtin::Shape: return extents_of(tensor_of(a[0]));
-    case Builtin::TypeOf: return Value::of_type(type_of(c, at, a[0]));
-    case Builtin::Values: {
-      const core::TensorId t = tensor_of(a[0]);
-      const auto& extents = b_.program().tensors[t].extents;
-      if (extents.size() != 1) fail(c, at, fmt::format("values(...) lists a tensor of rank 1, not {}", extents.size()));
-      const std::int64_t n = static_integer(c, at, extent_value(extents[0]), fmt::format("the extent of {}", b_.program().tensors[t].name));
-      Values out;
-      for (std::int64_t k = 0; k < n; ++k) {
-        const Value i = Value::of(k);
-        out.push_back(read(c, at, t, std::span(&i, 1), nullptr, false));
-      }
-      return list(out);
-    }
-    case Builtin::Extent: {
-      const auto& extents = b_.program().tensors[tensor_of(a[0])].extents;
-      if (extents.empty()) fail(c, at, "extent(...) of a scalar");
-      return extent_value(extents[0]);
-    }
-    case Builtin::Range: {
-      const std::int64_t n = static_integer(c, at, a[0], "the length of a list");
-      Values out;
-      for (std::int64_t k = 0; k < n; ++k) {
-        step(c, at);
-        out.push_back(Value::of(k));
-      }
-      return list(out);
-    }
-    case Builtin::Sort: {
-      const auto xs = list_of(a[0]);
-      if (!xs.empty() && std::all_of(xs.begin(), xs.end(), [](const Value& v) { return v.is(Tag::String); })) {
-        Values out(xs.begin(), xs.end());
-        std::sort(out.begin(), out.end(), [](const Value& p, const Value& q) { return *p.string < *q.string; });
-        return list(out);
-      }
-      std::vector<std::int64_t> ns;
-      for (const Value& v : xs) ns.push_back(static_integer(c, at, v, "an item of a sorted list"));
-      std::sort(ns.begin(), ns.end());
-      Values out;
-      for (std::int64_t n : ns) out.push_back(Value::of(n));
-      return list(out);
-    }
-    case Builtin::Reverse: {
-      const auto xs = list_of(a[0]);
-      return list(Values(xs.rbegin(), xs.rend()));
-    }
-    case Builtin::Find: {
-      const auto xs = list_of(a[0]);
+    case Builtin::Len: return Value::of(static_cast<std::int64_t>(xs.size()));
+    case Builtin::Sort: return sorted(c, at, xs);
+    case Builtin::Reverse: return list(Values(xs.rbegin(), xs.rend()));
+    case Builtin::Find:
       for (std::size_t k = 0; k < xs.size(); ++k)
         if (truth(c, at, equal(c, at, xs[k], a[1]))) return Value::of(static_cast<std::int64_t>(k));
       return Value::of(-1);
-    }
-    case Builtin::Sum: return fold(Primitive::Add, Value::of(0));
-    case Builtin::Product: return fold(Primitive::Multiply, Value::of(1));
-    case Builtin::All: return fold(Primitive::And, Value::of_bool(true));
-    case Builtin::Any: return fold(Primitive::Or, Value::of_bool(false));
+    case Builtin::Sum: return fold(Primitive::Add, Value::of(0), xs);
+    case Builtin::Product: return fold(Primitive::Multiply, Value::of(1), xs);
+    case Builtin::All: return fold(Primitive::And, Value::of_bool(true), xs);
+    case Builtin::Any: return fold(Primitive::Or, Value::of_bool(false), xs);
     case Builtin::Minimum:
-    case Builtin::Maximum: {
-      const auto xs = list_of(a[0]);
+    case Builtin::Maximum:
       if (xs.empty()) fail(c, at, "the least or greatest of an empty list");
-      Value out = xs[0];
-      for (const Value& v : xs.subspan(1)) out = both(c, at, out, v, b == Builtin::Minimum ? Primitive::Minimum : Primitive::Maximum);
-      return out;
-    }
-    case Builtin::Split: {
-      const std::string &text = string_of(a[0]), &mark_text = string_of(a[1]);
-      if (mark_text.empty()) fail(c, at, "split by an empty string");
-      Values out;
-      std::size_t start = 0;
-      for (std::size_t k = text.find(mark_text); k != std::string::npos; k = text.find(mark_text, start)) {
-        out.push_back(string(text.substr(start, k - start)));
-        start = k + mark_text.size();
-      }
-      out.push_back(string(text.substr(start)));
-      return list(out);
-    }
-    case Builtin::Chars: {
-      Values out;
-      for (char ch : string_of(a[0])) out.push_back(string(std::string(1, ch)));
-      return list(out);
-    }
-    case Builtin::Replace: {
-      std::string text = string_of(a[0]);
-      const std::string &from = string_of(a[1]), &with = string_of(a[2]);
-      if (from.empty()) fail(c, at, "replace of an empty string");
-      for (std::size_t k = text.find(from); k != std::string::npos; k = text.find(from, k + with.size())) text.replace(k, from.size(), with);
-      return string(std::move(text));
-    }
-    default: break;
+      return fold(b == Builtin::Minimum ? Primitive::Minimum : Primitive::Maximum, xs[0], xs.subspan(1));
+    default: ensure(false);
   }
-  ensure(false);
+}
+
+Value Elaborator::call_string_builtin(const Context& c, Position at, Builtin b, std::span<const Value> a) {
+  const std::size_t arity = b == Builtin::Replace ? 3 : b == Builtin::Split ? 2 : 1;
+  need(c, at, "this function of a string", a, arity, arity);
+  const std::string& text = string_of(c, at, a[0]);
+  if (b == Builtin::Chars) {
+    Values out;
+    for (char ch : text) out.push_back(string(std::string(1, ch)));
+    return list(out);
+  }
+  const std::string& mark_text = string_of(c, at, a[1]);
+  if (mark_text.empty()) fail(c, at, "an empty string is found everywhere: split and replace need another");
+  Values parts;
+  std::string joined;
+  std::size_t start = 0;
+  for (std::size_t k = text.find(mark_text); k != std::string::npos; k = text.find(mark_text, start)) {
+    if (b == Builtin::Split) parts.push_back(string(text.substr(start, k - start)));
+    else joined += text.substr(start, k - start) + string_of(c, at, a[2]);
+    if (joined.size() > MostStringBytes) break;
+    start = k + mark_text.size();
+  }
+  if (b == Builtin::Replace) return string(joined + text.substr(start));
+  parts.push_back(string(text.substr(start)));
+  return list(parts);
 }
 
 Value Elaborator::call_type_builtin(const Context& c, Position at, Builtin b, std::span<const Value> a) {
@@ -305,9 +292,23 @@ Value Elaborator::call_type_builtin(const Context& c, Position at, Builtin b, st
     case Builtin::Wide:
       if (auto w = wide(t)) return Value::of_type(*w);
       fail(c, at, fmt::format("wide({}) does not exist: it is no number type", name_of(t)));
-    default: break;
+    default: ensure(false);
   }
-  ensure(false);
+}
+
+// A static number or condition goes to the type directly: rounded once, truncated and wrapped or saturated as `cast` says.
+Value Elaborator::cast_static(const Context& c, Position at, ElementType type, CastMode mode, const Value& x) {
+  if (x.is(Tag::Bool)) {
+    if (type == ElementType::Bool) return x;
+    if (bits_of(type) == 0 || is_complex(type)) fail(c, at, fmt::format("a condition has no value of type {}", name_of(type)));
+    return Value::of_term(b_.cast(type, b_.boolean(x.boolean), mode));
+  }
+  const Exact e = exact_of(x);
+  if (type == ElementType::Bool) return Value::of_term(b_.boolean(!e.is_zero()));
+  if (is_float(type)) return Value::of_term(b_.constant(type, e.round_to(type, mode)));
+  if (!is_integer(type) || e.to_bits(type)) return Value::of_term(to(c, at, x, type));
+  const auto whole = e.truncate().to_bits(type);
+  return Value::of_term(b_.constant(type, whole ? *whole : e.round_to(type, mode)));
 }
 
 Value Elaborator::eval_cast(const Context& c, Position at, std::span<const Value> a) {
@@ -321,94 +322,91 @@ Value Elaborator::eval_cast(const Context& c, Position at, std::span<const Value
         if (n.name == *a[2].string) found = &n;
     if (!found) fail(c, at, fmt::format("{} is no mode of cast", describe_kind(a[2])), ErrorKind::Definition, "saturate, or for f8e8m0 up, down, nearest");
     mode = found->mode;
+    const bool of_scales = mode != CastMode::Plain && mode != CastMode::Saturate;
+    if (of_scales && type != ElementType::F8E8M0) fail(c, at, fmt::format("\"{}\" is a mode of casts to f8e8m0, not to {}", found->name, name_of(type)));
   }
   const Value x = scalar(c, at, a[1]);
-  if (x.is_number()) {
-    // A static number goes to the type directly: rounded once, truncated and wrapped or saturated as `cast` says.
-    if (is_integer(type) && !exact_of(x).to_bits(type)) {
-      const Exact whole = exact_of(x).truncate();
-      auto fits = whole.to_bits(type);
-      return Value::of_term(b_.constant(type, fits ? *fits : exact_of(x).round_to(type, mode)));
-    }
-    if (type == ElementType::Bool) return Value::of_term(b_.boolean(!exact_of(x).is_zero()));
-    if (is_float(type)) return Value::of_term(b_.constant(type, exact_of(x).round_to(type, mode)));
-    return Value::of_term(to(c, at, x, type));
-  }
-  if (x.is(Tag::Bool)) {
-    if (type == ElementType::Bool) return x;
-    const TermId t = b_.boolean(x.boolean);
-    if (bits_of(type) == 0 || is_complex(type)) fail(c, at, fmt::format("a condition has no value of type {}", name_of(type)));
-    return Value::of_term(b_.cast(type, t, mode));
-  }
+  if (x.is_number() || x.is(Tag::Bool)) return cast_static(c, at, type, mode, x);
   const TermId t = to_term(c, at, x);
   const ElementType from = b_.type_of(t);
+  if (from == type) return of_term(t);
   if (from == ElementType::String || type == ElementType::String || is_complex(from) || is_complex(type))
-    if (from != type) fail(c, at, fmt::format("cast from {} to {} is not defined in this edition", name_of(from), name_of(type)), ErrorKind::Unsupported);
-  if (from == ElementType::R && type != ElementType::R) {
+    fail(c, at, fmt::format("cast from {} to {} is not defined in this edition", name_of(from), name_of(type)), ErrorKind::Unsupported);
+  if (type == ElementType::R) return to_real(c, at, x);
+  if (type == ElementType::Z) return to_integer(c, at, x);
+  if (from == ElementType::R) {
     // A choice between static numbers takes its type here; any other real is rounded by `exactly`.
     if (mode == CastMode::Plain && b_.program().terms[t].kind == core::TermKind::Select) return Value::of_term(to(c, at, x, type));
     fail(c, at, "a real is rounded by exactly(T, e)");
   }
-  if (type == ElementType::Z) return index(c, at, Value::of_term(t));
   mark(c, at);
   return of_term(b_.cast(type, t, mode));
+}
+
+Value Elaborator::exactly(const Context& c, Position at, std::span<const Value> a) {
+  need(c, at, "exactly", a, 2, 2);
+  const ElementType type = type_argument(c, at, a[0]);
+  const Value x = scalar(c, at, a[1]);
+  if (x.is_number()) return Value::of_term(to(c, at, x, type));
+  const TermId t = to_term(c, at, x);
+  const ElementType from = b_.type_of(t);
+  if (from == type) return Value::of_term(t);
+  if (from != ElementType::R && from != ElementType::Z) fail(c, at, fmt::format("exactly rounds a real, not an element of type {}", name_of(from)));
+  if (!is_float(type) && !is_integer(type)) fail(c, at, fmt::format("a real is not rounded to {}", name_of(type)));
+  return Value::of_term(b_.cast(type, to(c, at, x, ElementType::R), CastMode::Exact));
+}
+
+Value Elaborator::random(const Context& c, Position at, std::span<const Value> a) {
+  constexpr std::size_t MostCounters = 64;
+  need(c, at, "random", a, 1, MostCounters);
+  if (!a[0].is(Tag::String) || (*a[0].string != "uniform" && *a[0].string != "normal")) fail(c, at, "random takes \"uniform\" or \"normal\" first");
+  std::vector<TermId> counter;
+  for (const Value& v : a.subspan(1)) counter.push_back(index_term(c, at, v));
+  return Value::of_term(b_.random(*a[0].string == "uniform" ? core::RandomKind::Uniform : core::RandomKind::Normal, counter));
+}
+
+Value Elaborator::measured(const Context& c, Position at, const Value& x) {
+  const Value n = index(c, at, x);
+  if (n.is(Tag::Integer) || is_symbolic(n)) return n;
+  if (!b_.program().free_of(n.term).empty()) fail(c, at, "measured(...) of an integer that depends on an index");
+  core::TensorNode node;
+  node.name = "measured";
+  node.kind = core::TensorKind::Measured;
+  node.type = ElementType::Z;
+  node.body = n.term;
+  const core::TensorId id = b_.add(std::move(node));
+  return Value::of_term(b_.size(b_.fresh_size(fmt::format("measured{}", id), id)));
+}
+
+Value Elaborator::to_integer(const Context& c, Position at, const Value& v) {
+  const Value x = scalar(c, at, v);
+  if (x.is(Tag::Bool)) return Value::of(x.boolean ? 1 : 0);
+  if (x.is(Tag::Term) && b_.type_of(x.term) == ElementType::Bool) return of_term(b_.select(x.term, b_.integer(1), b_.integer(0)));
+  return index(c, at, x);
+}
+
+Value Elaborator::to_real(const Context& c, Position at, const Value& v) {
+  const Value x = scalar(c, at, v);
+  if (x.is_number()) return x;
+  const TermId t = to_term(c, at, x);
+  const ElementType has = b_.type_of(t);
+  if (has == ElementType::R) return x;
+  if (!is_float(has) && !is_integer(has) && has != ElementType::Z) fail(c, at, fmt::format("an element of type {} is no real", name_of(has)));
+  return Value::of_term(b_.primitive(Primitive::ToReal, t));
 }
 
 Value Elaborator::call_element_builtin(const Context& c, Position at, Builtin b, std::span<const Value> a) {
   mark(c, at);
   switch (b) {
     case Builtin::Cast: return eval_cast(c, at, a);
-    case Builtin::Exactly: {
-      need(c, at, "exactly", a, 2, 2);
-      const ElementType type = type_argument(c, at, a[0]);
-      const Value x = scalar(c, at, a[1]);
-      if (x.is_number()) return Value::of_term(to(c, at, x, type));
-      const TermId t = to_term(c, at, x);
-      const ElementType from = b_.type_of(t);
-      if (from == type) return Value::of_term(t);
-      if (from != ElementType::R && from != ElementType::Z) fail(c, at, fmt::format("exactly rounds a real, not an element of type {}", name_of(from)));
-      return Value::of_term(b_.cast(type, to(c, at, x, ElementType::R), CastMode::Exact));
-    }
+    case Builtin::Exactly: return exactly(c, at, a);
     case Builtin::Unspecified: need(c, at, "unspecified", a, 1, 1); return Value::of_term(b_.unspecified(type_argument(c, at, a[0])));
-    case Builtin::Random: {
-      need(c, at, "random", a, 1, 64);
-      if (!a[0].is(Tag::String) || (*a[0].string != "uniform" && *a[0].string != "normal")) fail(c, at, "random takes \"uniform\" or \"normal\" first");
-      std::vector<TermId> counter;
-      for (const Value& v : a.subspan(1)) counter.push_back(index_term(c, at, v));
-      return Value::of_term(b_.random(*a[0].string == "uniform" ? core::RandomKind::Uniform : core::RandomKind::Normal, counter));
-    }
-    case Builtin::Measured: {
-      need(c, at, "measured", a, 1, 1);
-      const Value n = index(c, at, a[0]);
-      if (n.is(Tag::Integer) || is_symbolic(n)) return n;
-      core::TensorNode node;
-      node.name = "measured";
-      node.kind = core::TensorKind::Measured;
-      node.type = ElementType::Z;
-      node.body = n.term;
-      const core::TensorId id = b_.add(std::move(node));
-      return Value::of_term(b_.size(b_.fresh_size(fmt::format("measured{}", id), id)));
-    }
-    case Builtin::Integer: {
-      need(c, at, "int", a, 1, 1);
-      const Value x = scalar(c, at, a[0]);
-      if (x.is(Tag::Bool)) return Value::of(x.boolean ? 1 : 0);
-      if (x.is(Tag::Term) && b_.type_of(x.term) == ElementType::Bool) return of_term(b_.select(x.term, b_.integer(1), b_.integer(0)));
-      return index(c, at, x);
-    }
-    case Builtin::Real: {
-      need(c, at, "real", a, 1, 1);
-      const Value x = scalar(c, at, a[0]);
-      if (x.is_number()) return x;
-      const TermId t = to_term(c, at, x);
-      if (b_.type_of(t) == ElementType::R) return x;
-      if (!is_float(b_.type_of(t)) && !is_integer(b_.type_of(t)) && b_.type_of(t) != ElementType::Z)
-        fail(c, at, fmt::format("an element of type {} is no real", name_of(b_.type_of(t))));
-      return Value::of_term(b_.primitive(Primitive::ToReal, t));
-    }
-    default: break;
+    case Builtin::Random: return random(c, at, a);
+    case Builtin::Measured: need(c, at, "measured", a, 1, 1); return measured(c, at, a[0]);
+    case Builtin::Integer: need(c, at, "int", a, 1, 1); return to_integer(c, at, a[0]);
+    case Builtin::Real: need(c, at, "real", a, 1, 1); return to_real(c, at, a[0]);
+    default: ensure(false);
   }
-  ensure(false);
 }
 
 }  // namespace ulpian::language

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "spec/language/elaborator.h"
 
@@ -27,7 +28,7 @@ Elaborator::OutputState* Elaborator::output_named(Application& a, Symbol name) {
   return nullptr;
 }
 
-// What must hold of the program that uses the operator.
+// What must hold of the program that uses the operator, where the guards around hold.
 void Elaborator::demand(const Context& c, Position at, const Value& condition, std::string text) {
   const Value v = scalar(c, at, condition);
   if (v.is(Tag::Bool)) {
@@ -41,16 +42,32 @@ void Elaborator::demand(const Context& c, Position at, const Value& condition, s
         if (!value) fail_requirement(c, at, std::move(text));
         return;
       }
-    path_.emplace_back(v.term, true);
+    path_.emplace_back(under_guards(v.term), true);
     return;
   }
+  need_closed(c, at, v.term);
   mark(c, at);
-  b_.program().requirements.push_back({v.term, std::move(text), b_.place()});
+  b_.program().requirements.push_back({under_guards(v.term), std::move(text), b_.place()});
+}
+
+// A condition of the whole operator has no index left open.
+void Elaborator::need_closed(const Context& c, Position at, TermId t) {
+  if (!b_.program().free_of(t).empty()) fail(c, at, "this condition depends on an index", ErrorKind::Definition, "write all(i < n) ... or any(i < n) ...");
 }
 
 void Elaborator::clause(Application& a, const Clause& c) {
   step(a.context, c.at);
   mark(a.context, c.at);
+  try {
+    dispatch_clause(a, c);
+  } catch (const LimitReached& x) {
+    fail(a.context, c.at, fmt::format("this needs more {}", x.what), ErrorKind::Limit);
+  } catch (const ExactTooLarge& x) {
+    fail(a.context, c.at, x.what(), ErrorKind::Limit);
+  }
+}
+
+void Elaborator::dispatch_clause(Application& a, const Clause& c) {
   const Context& x = a.context;
   switch (c.kind) {
     case ClauseKind::Doc:
@@ -59,45 +76,52 @@ void Elaborator::clause(Application& a, const Clause& c) {
     case ClauseKind::In: return in_clause(a, c);
     case ClauseKind::Attribute: return attribute_clause(a, c);
     case ClauseKind::Out: return out_clause(a, c);
-    case ClauseKind::Require: {
-      const Value v = scalar(x, c.at, eval(x, c.value));
-      if (v.is(Tag::Bool) && v.boolean) return;
-      return demand(x, c.at, v, c.message.empty() ? fmt::format("the requirement in line {} is violated", c.at.line) : message(x, c.message));
-    }
-    case ClauseKind::Undefined: {
-      const Value v = scalar(x, c.at, eval(x, c.value));
-      if (v.is(Tag::Bool) && !v.boolean) return;
-      std::string why = c.message.empty() ? "the standard leaves this undefined" : message(x, c.message);
-      if (v.is(Tag::Bool)) fail_requirement(x, c.at, "undefined: " + why, ErrorKind::Undefined);
-      if (!v.is(Tag::Term) || b_.type_of(v.term) != ElementType::Bool) fail(x, c.at, fmt::format("{} where a condition is needed", describe_kind(v)));
-      b_.program().undefined.push_back({v.term, std::move(why), b_.place()});
-      return;
-    }
-    case ClauseKind::Unordered: {
+    case ClauseKind::Require: return require_clause(a, c);
+    case ClauseKind::Undefined: return undefined_clause(a, c);
+    case ClauseKind::Unordered:
       if (c.when && !truth(x, c.at, eval(x, c.when))) return;
       b_.program().unordered_axes.push_back(static_integer(x, c.at, eval(x, c.value), "an axis"));
       return;
-    }
-    case ClauseKind::Function: {
-      Closure* k = arena_.make<Closure>();
-      k->name = spec_.symbols().name(c.name);
-      k->parameters = c.function->parameters;
-      k->body = c.function->body;
-      k->environment = nullptr;
-      k->scope = &a.scope;
-      k->file = x.file;
-      Value v;
-      v.tag = Tag::Closure;
-      v.closure = k;
-      a.scope.names.emplace_back(c.name, v);
-      return;
-    }
+    case ClauseKind::Function: return function_clause(a, c);
     case ClauseKind::Equation: return equation(a, c);
     case ClauseKind::Let: return let(a, c);
     case ClauseKind::Recurrence: return recurrence(a, c);
     case ClauseKind::Loop: fail(x, c.at, "loops over graphs are not defined in this edition", ErrorKind::Unsupported);
   }
   ensure(false);
+}
+
+void Elaborator::require_clause(Application& a, const Clause& c) {
+  const Context& x = a.context;
+  const Value v = scalar(x, c.at, eval(x, c.value));
+  if (v.is(Tag::Bool) && v.boolean) return;
+  demand(x, c.at, v, c.message.empty() ? fmt::format("the requirement in line {} is violated", c.at.line) : message(x, c.message));
+}
+
+void Elaborator::undefined_clause(Application& a, const Clause& c) {
+  const Context& x = a.context;
+  const Value v = scalar(x, c.at, eval(x, c.value));
+  if (v.is(Tag::Bool) && !v.boolean) return;
+  std::string why = c.message.empty() ? "the standard leaves this undefined" : message(x, c.message);
+  if (v.is(Tag::Bool)) fail_requirement(x, c.at, "undefined: " + why, ErrorKind::Undefined);
+  if (!v.is(Tag::Term) || b_.type_of(v.term) != ElementType::Bool) fail(x, c.at, fmt::format("{} where a condition is needed", describe_kind(v)));
+  need_closed(x, c.at, v.term);
+  TermId holds = v.term;
+  for (const auto& [term, value] : guards_) holds = b_.primitive(Primitive::And, value ? term : b_.primitive(Primitive::Not, term), holds);
+  b_.program().undefined.push_back({holds, std::move(why), b_.place()});
+}
+
+void Elaborator::function_clause(Application& a, const Clause& c) {
+  Closure* k = arena_.make<Closure>();
+  k->name = spec_.symbols().name(c.name);
+  k->parameters = c.function->parameters;
+  k->body = c.function->body;
+  k->scope = &a.scope;
+  k->file = a.context.file;
+  Value v;
+  v.tag = Tag::Closure;
+  v.closure = k;
+  a.scope.define(c.name, v);
 }
 
 void Elaborator::type_clause(Application& a, const Clause& c) {
@@ -132,7 +156,7 @@ void Elaborator::match_type(Application& a, const Clause& c, ElementType type) {
         for (ElementType t : set) all += (all.empty() ? "" : ", ") + std::string(name_of(t));
         fail_requirement(a.context, c.at, fmt::format("{} is {}; one of {} is needed", name, name_of(type), all));
       }
-      a.scope.names.emplace_back(c.type, Value::of_type(type));
+      a.scope.define(c.type, Value::of_type(type));
       return;
     }
   fail(a.context, c.at, fmt::format("the element type {} of {} is not declared", spec_.symbols().name(c.type), name), ErrorKind::Definition,
@@ -174,12 +198,12 @@ void Elaborator::bind_extents(Application& a, const Clause& c, const Values& ext
     const Expr* p = c.extents[k];
     if (p == open) {
       const std::size_t n = extents.size() - fixed;
-      a.scope.names.emplace_back(p->args[0]->symbol, list(std::span(extents).subspan(at, n)));
+      a.scope.define(p->args[0]->symbol, list(std::span(extents).subspan(at, n)));
       at += n;
     } else if (known[k]) {
       for (const Value& v : *known[k]) check(v, extents[at]);
     } else if (p->kind == ExprKind::Name && !a.scope.find(p->symbol)) {
-      a.scope.names.emplace_back(p->symbol, extents[at++]);
+      a.scope.define(p->symbol, extents[at++]);
     } else {
       check(eval(x, p), extents[at]);
     }
@@ -194,7 +218,7 @@ void Elaborator::in_clause(Application& a, const Clause& c) {
   ++a.next_input;
   if (v.is(Tag::Absent)) {
     if (!c.optional) fail_requirement(a.context, c.at, fmt::format("the input {} is missing", name));
-    a.scope.names.emplace_back(c.name, v);
+    a.scope.define(c.name, v);
     return;
   }
   ensure(v.is(Tag::Tensor));
@@ -204,17 +228,19 @@ void Elaborator::in_clause(Application& a, const Clause& c) {
     const Value extents = extents_of(v.tensor);
     bind_extents(a, c, Values(extents.items().begin(), extents.items().end()));
   }
-  if (!c.is_static) {
-    // Only a `static` input lends its elements to shapes; others stay in the program even where they are known.
-    if (v.tensor < known_.size() && b_.node(v.tensor).kind == core::TensorKind::Input) known_[v.tensor].reset();
-  } else if (v.tensor >= known_.size() || !known_[v.tensor]) {
-    const core::TensorNode& node = b_.program().tensors[v.tensor];
-    if (node.kind == core::TensorKind::Input && is_integer(node.type)) {
-      if (static_symbols_.size() <= v.tensor) static_symbols_.resize(v.tensor + 1, false);
-      static_symbols_[v.tensor] = true;
-    }
-  }
-  a.scope.names.emplace_back(c.name, v);
+  input_elements(c, v.tensor);
+  a.scope.define(c.name, v);
+}
+
+// Only a `static` input lends its elements to shapes; others stay in the program even where they are known.
+void Elaborator::input_elements(const Clause& c, TensorId t) {
+  const core::TensorNode& node = b_.program().tensors[t];
+  if (node.kind != core::TensorKind::Input) return;
+  const bool known = t < known_.size() && known_[t];
+  if (!c.is_static && known) known_[t].reset();
+  if (!c.is_static || known || !is_integer(node.type)) return;
+  if (static_symbols_.size() <= t) static_symbols_.resize(t + 1, false);
+  static_symbols_[t] = true;
 }
 
 void Elaborator::variadic_input(Application& a, const Clause& c) {
@@ -226,19 +252,19 @@ void Elaborator::variadic_input(Application& a, const Clause& c) {
     if (v.is(Tag::Absent)) fail_requirement(a.context, c.at, fmt::format("input {} of {} is missing", given.size(), name));
     core::TensorNode& node = b_.node(v.tensor);
     if (node.kind == core::TensorKind::Input && node.name.empty()) node.name = fmt::format("{}{}", name, given.size() - 1);
-    if (v.tensor < known_.size() && node.kind == core::TensorKind::Input) known_[v.tensor].reset();
+    input_elements(c, v.tensor);
     match_type(a, c, node.type);
     const Value extents = extents_of(v.tensor);
     shapes.push_back(extents);
     if (c.has_extents && !(c.extents.size() == 1 && c.extents[0]->kind == ExprKind::Splice && !a.scope.find(c.extents[0]->args[0]->symbol))) {
-      const std::size_t mark_names = a.scope.names.size();
+      const std::size_t mark_names = a.scope.size();
       bind_extents(a, c, Values(extents.items().begin(), extents.items().end()));
-      a.scope.names.resize(mark_names);
+      a.scope.forget(mark_names);
     }
   }
   if (given.empty() && !c.optional) fail_requirement(a.context, c.at, fmt::format("at least one input {} is needed", name));
-  a.scope.names.emplace_back(c.name, list(given));
-  if (c.has_extents && c.extents.size() == 1 && c.extents[0]->kind == ExprKind::Splice) a.scope.names.emplace_back(c.extents[0]->args[0]->symbol, list(shapes));
+  a.scope.define(c.name, list(given));
+  if (c.has_extents && c.extents.size() == 1 && c.extents[0]->kind == ExprKind::Splice) a.scope.define(c.extents[0]->args[0]->symbol, list(shapes));
 }
 
 void Elaborator::attribute_clause(Application& a, const Clause& c) {
@@ -263,25 +289,25 @@ void Elaborator::attribute_clause(Application& a, const Clause& c) {
   } else if (!c.optional) {
     fail_requirement(a.context, c.at, fmt::format("the attribute {} is missing", name));
   }
-  if (!v.is(Tag::Absent)) {
-    if (!c.choices.empty() && v.is(Tag::String) && std::find(c.choices.begin(), c.choices.end(), *v.string) == c.choices.end()) {
-      std::string all;
-      for (const std::string& s : c.choices) all += (all.empty() ? "\"" : ", \"") + s + "\"";
-      fail_requirement(a.context, c.at, fmt::format("{} is \"{}\"; one of {} is needed", name, *v.string, all));
-    }
-    if (c.attribute_kind == AttributeKind::Bool && !c.is_list && v.is(Tag::Integer)) v = Value::of_bool(v.integer != 0);
-    if (c.attribute_kind == AttributeKind::Bool && c.is_list && v.is(Tag::List)) {
-      Values xs;
-      for (const Value& x : v.items()) xs.push_back(x.is(Tag::Integer) ? Value::of_bool(x.integer != 0) : x);
-      v = list(xs);
-    }
-    if (c.is_list && c.list_length && v.is(Tag::List)) {
-      const Value n = eval(a.context, c.list_length);
-      const auto has = static_cast<std::int64_t>(v.list->size);
-      demand(a.context, c.at, equal(a.context, c.at, n, Value::of(has)), fmt::format("{} has {} values; {} are needed", name, has, show(n)));
-    }
+  a.scope.define(c.name, v.is(Tag::Absent) ? v : checked_attribute(a, c, v));
+}
+
+// A given or default value, held to the choices and the length that the definition states.
+Value Elaborator::checked_attribute(Application& a, const Clause& c, const Value& v) {
+  const std::string& name = spec_.symbols().name(c.name);
+  if (!c.choices.empty() && v.is(Tag::String) && std::find(c.choices.begin(), c.choices.end(), *v.string) == c.choices.end())
+    fail_requirement(a.context, c.at, fmt::format("{} is \"{}\"; one of \"{}\" is needed", name, show(v), fmt::join(c.choices, "\", \"")));
+  if (c.is_list && c.list_length && v.is(Tag::List)) {
+    const Value n = eval(a.context, c.list_length);
+    const auto has = static_cast<std::int64_t>(v.list->size);
+    demand(a.context, c.at, equal(a.context, c.at, n, Value::of(has)), fmt::format("{} has {} values; {} are needed", name, has, show(n)));
   }
-  a.scope.names.emplace_back(c.name, v);
+  auto as_bool = [](const Value& x) { return x.is(Tag::Integer) ? Value::of_bool(x.integer != 0) : x; };
+  if (c.attribute_kind != AttributeKind::Bool) return v;
+  if (!v.is(Tag::List)) return as_bool(v);
+  Values xs;
+  for (const Value& x : v.items()) xs.push_back(as_bool(x));
+  return list(xs);
 }
 
 void Elaborator::out_clause(Application& a, const Clause& c) {
@@ -325,45 +351,46 @@ TermId Elaborator::body_term(const Context& c, Position at, const Value& value, 
   return to(c, at, v, *type);
 }
 
+// The indices of an equation whose extents are declared. Of several packs all but the last say by their bounds how many axes they take.
+Elaborator::Bound Elaborator::bind_declared(const Context& c, Position at, std::string_view name, std::span<const Binder> binders, const Values& shape) {
+  const auto packs = static_cast<std::size_t>(std::count_if(binders.begin(), binders.end(), [](const Binder& b) { return b.pack; }));
+  const std::size_t singles = binders.size() - packs, n = shape.size();
+  if (singles > n || (packs == 0 && singles < n)) fail(c, at, fmt::format("{} has {} axes; the equation names {} indices", name, n, singles));
+  Bound out;
+  out.inner = c;
+  std::size_t axis = 0, packs_left = packs, rest = n - singles;
+  auto next_index = [&](const Binder& b) {
+    const core::Variable x = b_.fresh(spec_.symbols().name(b.name));
+    out.variables.push_back(x);
+    out.extents.push_back(index_term(c, at, shape[axis++]));
+    return Value::of_term(b_.variable(x));
+  };
+  for (const Binder& b : binders) {
+    if (!b.pack) {
+      const Value i = next_index(b);
+      out.inner.local = bind(out.inner.local, b.name, i);
+      continue;
+    }
+    std::size_t taken = rest;
+    if (packs_left > 1) {
+      const Value bounds = b.bound ? eval(out.inner, b.bound) : Value();
+      if (!bounds.is(Tag::List)) fail(c, b.at, "of several packs all but the last need a list of bounds");
+      taken = bounds.list->size;
+      if (taken > rest) fail(c, at, fmt::format("{} has {} axes; the equation names more", name, n));
+    }
+    --packs_left;
+    rest -= taken;
+    Values indices;
+    for (std::size_t j = 0; j < taken; ++j) indices.push_back(next_index(b));
+    out.inner.local = bind(out.inner.local, b.name, list(indices));
+  }
+  return out;
+}
+
 TensorId Elaborator::comprehension(const Context& c, Position at, std::string_view name, std::span<const Binder> binders, const Values* shape,
                                    std::optional<ElementType> type, const Expr* body) {
-  Bound bound;
-  if (!shape) {
-    bound = bind_indices(c, binders);
-  } else {
-    std::size_t singles = 0, packs = 0;
-    for (const Binder& b : binders) ++(b.pack ? packs : singles);
-    const std::size_t n = shape->size();
-    if (singles > n || (packs == 0 && singles < n))
-      fail(c, at, fmt::format("{} has {} axes; the equation names {} indices", name, n, singles));
-    bound.inner = c;
-    std::size_t k = 0, packs_left = packs, rest = n - singles;
-    auto next_index = [&](const Binder& b) {
-      const core::Variable x = b_.fresh(spec_.symbols().name(b.name));
-      bound.variables.push_back(x);
-      bound.extents.push_back(index_term(c, at, (*shape)[k++]));
-      return Value::of_term(b_.variable(x));
-    };
-    for (const Binder& b : binders) {
-      if (!b.pack) {
-        const Value i = next_index(b);
-        bound.inner.local = bind(bound.inner.local, b.name, i);
-        continue;
-      }
-      std::size_t m = rest;
-      if (packs_left > 1) {
-        const Value bounds = b.bound ? eval(bound.inner, b.bound) : Value();
-        if (!bounds.is(Tag::List)) fail(c, b.at, "of several packs all but the last need a list of bounds");
-        m = bounds.list->size;
-        if (m > rest) fail(c, at, fmt::format("{} has {} axes; the equation names more", name, n));
-      }
-      --packs_left;
-      rest -= m;
-      Values indices;
-      for (std::size_t j = 0; j < m; ++j) indices.push_back(next_index(b));
-      bound.inner.local = bind(bound.inner.local, b.name, list(indices));
-    }
-  }
+  Bound bound = shape ? bind_declared(c, at, name, binders, *shape) : bind_indices(c, binders);
+  need_rectangular(c, at, bound);
   core::TensorNode node;
   node.name = std::string(name);
   node.kind = core::TensorKind::Comprehension;
@@ -376,80 +403,102 @@ TensorId Elaborator::comprehension(const Context& c, Position at, std::string_vi
   return b_.add(std::move(node));
 }
 
+// A tensor's extents are the same for all indices.
+void Elaborator::need_rectangular(const Context& c, Position at, const Bound& bound) {
+  for (TermId e : bound.extents) {
+    if (b_.is_static(e)) continue;
+    const bool varies = !b_.program().free_of(e).empty();
+    fail(c, at, varies ? "an extent of this tensor depends on an index" : "an extent of this tensor depends on elements", ErrorKind::Definition,
+         varies ? "only reductions may have extents that depend on an earlier index" : "an extent read from a tensor is written measured(...), or its input is `static`");
+  }
+}
+
+void Elaborator::set_outputs(Application& a, OutputState& out, Position at, const Value& v) {
+  const std::string& name = spec_.symbols().name(out.clause->name);
+  if (!v.is(Tag::List)) fail(a.context, at, fmt::format("{} is a list of outputs, not {}", name, describe_kind(v)));
+  for (const Value& x : v.items())
+    if (!x.is(Tag::Tensor)) fail(a.context, at, fmt::format("each output of {} is a tensor, not {}", name, describe_kind(x)));
+  out.values.assign(v.items().begin(), v.items().end());
+  out.defined = true;
+}
+
+// An output of indices, stored in the declared type.
+TensorId Elaborator::stored_as(TensorId t, ElementType type, std::string_view name) {
+  core::TensorNode copy;
+  copy.name = name;
+  copy.kind = core::TensorKind::Comprehension;
+  copy.extents = b_.program().tensors[t].extents;
+  std::vector<TermId> indices;
+  for (std::size_t k = 0; k < copy.extents.size(); ++k) {
+    copy.variables.push_back(b_.fresh("i"));
+    indices.push_back(b_.variable(copy.variables.back()));
+  }
+  copy.body = b_.cast(type, b_.read(t, indices), CastMode::Plain);
+  copy.type = type;
+  return b_.add(std::move(copy));
+}
+
+void Elaborator::check_extents(Application& a, const OutputState& out, Position at, TensorId t) {
+  const std::string& name = spec_.symbols().name(out.clause->name);
+  const Value has = extents_of(t);
+  if (has.list->size != out.shape.size()) fail(a.context, at, fmt::format("{} has rank {}; {} is declared", name, has.list->size, out.shape.size()));
+  for (std::size_t k = 0; k < out.shape.size(); ++k) {
+    const Value same = equal(a.context, at, has.list->items[k], index(a.context, at, out.shape[k]));
+    if (same.is(Tag::Bool) && !same.boolean) fail(a.context, at, fmt::format("{} has extents {}; {} are declared", name, show(has), show(list(out.shape))));
+    if (is_symbolic(same)) path_.emplace_back(same.term, true);
+  }
+}
+
 void Elaborator::set_output(Application& a, OutputState& out, Position at, const Value& v) {
   const Clause& c = *out.clause;
   const std::string& name = spec_.symbols().name(c.name);
-  if (c.variadic || c.each != NoSymbol) {
-    if (!v.is(Tag::List)) fail(a.context, at, fmt::format("{} is a list of outputs, not {}", name, describe_kind(v)));
-    out.values.assign(v.items().begin(), v.items().end());
-    out.defined = true;
-    return;
-  }
+  if (c.variadic || c.each != NoSymbol) return set_outputs(a, out, at, v);
   if (!v.is(Tag::Tensor)) fail(a.context, at, fmt::format("the output {} is a tensor, not {}", name, describe_kind(v)));
-  const core::TensorNode& node = b_.program().tensors[v.tensor];
-  if (auto want = named_type(a, c.type)) {
-    if (node.type != *want && node.type != ElementType::Z)
-      fail(a.context, at, fmt::format("{} has elements of type {}; {} is declared", name, name_of(node.type), name_of(*want)), ErrorKind::Definition,
-           fmt::format("end the equation in cast({}, ...)", spec_.symbols().name(c.type)));
-    if (node.type == ElementType::Z && is_integer(*want)) {
-      // An output of indices: stored in the declared type.
-      core::TensorNode copy;
-      copy.name = name;
-      copy.kind = core::TensorKind::Comprehension;
-      copy.extents = node.extents;
-      std::vector<TermId> index_terms;
-      for (std::size_t k = 0; k < copy.extents.size(); ++k) {
-        copy.variables.push_back(b_.fresh("i"));
-        index_terms.push_back(b_.variable(copy.variables.back()));
-      }
-      copy.body = b_.cast(*want, b_.read(v.tensor, index_terms), CastMode::Plain);
-      copy.type = *want;
-      out.values = {Value::of_tensor(b_.add(std::move(copy)))};
-      out.defined = true;
-      return;
-    }
-  }
-  if (out.has_shape) {
-    const Value has = extents_of(v.tensor);
-    if (has.list->size != out.shape.size()) fail(a.context, at, fmt::format("{} has rank {}; {} is declared", name, has.list->size, out.shape.size()));
-    for (std::size_t k = 0; k < out.shape.size(); ++k) {
-      const Value same = equal(a.context, at, has.list->items[k], index(a.context, at, out.shape[k]));
-      if (same.is(Tag::Bool) && !same.boolean)
-        fail(a.context, at, fmt::format("{} has extents {}; {} are declared", name, show(has), show(list(out.shape))));
-      if (is_symbolic(same)) path_.emplace_back(same.term, true);
-    }
+  const ElementType has = b_.program().tensors[v.tensor].type;
+  const auto want = named_type(a, c.type);
+  const bool stores = want && has == ElementType::Z && is_integer(*want);
+  if (want && has != *want && !stores)
+    fail(a.context, at, fmt::format("{} has elements of type {}; {} is declared", name, name_of(has), name_of(*want)), ErrorKind::Definition,
+         fmt::format("end the equation in cast({}, ...)", spec_.symbols().name(c.type)));
+  if (has == ElementType::R || (has == ElementType::Z && !stores))
+    fail(a.context, at, fmt::format("the output {} has elements of {}, which no tensor of a program holds", name, name_of(has)));
+  if (out.has_shape) check_extents(a, out, at, v.tensor);
+  out.defined = true;
+  if (stores) {
+    out.values = {Value::of_tensor(stored_as(v.tensor, *want, name))};
+    return;
   }
   if (b_.node(v.tensor).kind == core::TensorKind::Comprehension) b_.node(v.tensor).name = name;
   out.values = {v};
-  out.defined = true;
+}
+
+// ys[q][i...] = e: one equation for every output of a variadic one.
+void Elaborator::equation_per_output(Application& a, const Clause& c, OutputState* out) {
+  const std::string& name = spec_.symbols().name(c.name);
+  if (!out || out->clause->each == NoSymbol) fail(a.context, c.at, fmt::format("{} is no output declared with `for`", name));
+  const std::int64_t n = static_integer(a.context, c.at, eval(a.context, out->clause->each_count), "the number of outputs");
+  const auto type = equation_type(a, c, out);
+  out->values.clear();
+  for (std::int64_t q = 0; q < n; ++q) {
+    step(a.context, c.at);
+    Context inner = a.context;
+    inner.local = bind(inner.local, out->clause->each, Value::of(q));
+    const Values shape = items(inner, out->clause->extents);
+    inner.local = bind(inner.local, c.each, Value::of(q));
+    out->values.push_back(Value::of_tensor(comprehension(inner, c.at, fmt::format("{}{}", name, q), c.binders, &shape, type, c.value)));
+  }
+  out->defined = true;
+  a.scope.define(c.name, list(out->values));
 }
 
 void Elaborator::equation(Application& a, const Clause& c) {
   OutputState* out = output_named(a, c.name);
-  const std::string& name = spec_.symbols().name(c.name);
-  if (c.each != NoSymbol) {
-    if (!out || out->clause->each == NoSymbol) fail(a.context, c.at, fmt::format("{} is no output declared with `for`", name));
-    const std::int64_t n = static_integer(a.context, c.at, eval(a.context, out->clause->each_count), "the number of outputs");
-    const auto type = equation_type(a, c, out);
-    for (std::int64_t q = 0; q < n; ++q) {
-      Context inner = a.context;
-      inner.local = bind(inner.local, out->clause->each, Value::of(q));
-      const Values shape = items(inner, out->clause->extents);
-      inner.local = bind(inner.local, c.each, Value::of(q));
-      out->values.push_back(Value::of_tensor(comprehension(inner, c.at, fmt::format("{}{}", name, q), c.binders, &shape, type, c.value)));
-    }
-    out->defined = true;
-    a.scope.names.emplace_back(c.name, list(out->values));
-    return;
-  }
-  const auto type = equation_type(a, c, out);
+  if (c.each != NoSymbol) return equation_per_output(a, c, out);
   const bool declared = out && out->has_shape;
-  const TensorId t = comprehension(a.context, c.at, name, c.binders, declared ? &out->shape : nullptr, type, c.value);
-  a.scope.names.emplace_back(c.name, Value::of_tensor(t));
-  if (declared) {
-    out->values = {Value::of_tensor(t)};
-    out->defined = true;
-  }
+  const std::string& name = spec_.symbols().name(c.name);
+  const TensorId t = comprehension(a.context, c.at, name, c.binders, declared ? &out->shape : nullptr, equation_type(a, c, out), c.value);
+  a.scope.define(c.name, Value::of_tensor(t));
+  if (declared) set_output(a, *out, c.at, Value::of_tensor(t));
 }
 
 void Elaborator::let(Application& a, const Clause& c) {
@@ -460,75 +509,70 @@ void Elaborator::let(Application& a, const Clause& c) {
       core::TensorNode& node = b_.node(v.tensor);
       if (node.name == "each" || node.name == "where" || node.name == "scatter") node.name = spec_.symbols().name(name);
     }
-    a.scope.names.emplace_back(name, v);
+    a.scope.define(name, v);
     if (OutputState* out = output_named(a, name)) set_output(a, *out, c.at, v);
     return;
   }
   const Environment* bound = bind_pattern(a.context, c.at, c.pattern, true, v, nullptr);
-  for (const Environment* e = bound; e; e = e->up) a.scope.names.emplace_back(e->name, e->value);
+  for (const Environment* e = bound; e; e = e->up) a.scope.define(e->name, e->value);
   for (const Parameter& p : c.pattern)
     if (OutputState* out = output_named(a, p.name)) set_output(a, *out, c.at, *a.scope.find(p.name));
 }
 
+// One equation of a `rec`: its tensor, whose body comes when all members are known.
+Elaborator::Member Elaborator::recurrence_member(Application& a, const Clause& rec, const Clause& e, const Bound& bound, Context inner,
+                                                 std::uint32_t group) {
+  const std::string& name = spec_.symbols().name(e.name);
+  if (e.kind != ClauseKind::Equation || e.binders.size() < rec.binders.size())
+    fail(a.context, e.at, fmt::format("{} in a `rec` is indexed by its names first", name));
+  const auto type = equation_type(a, e, output_named(a, e.name));
+  if (!type) fail(a.context, e.at, fmt::format("the element type of {} is stated in a `rec`, since its equation uses itself", name), ErrorKind::Definition,
+                  fmt::format("write {}[...]: T = ...", name));
+  // The first indices are the recurrence's own, perhaps under other names.
+  for (std::size_t k = 0; k < rec.binders.size(); ++k) {
+    const Binder& own = e.binders[k];
+    if (own.pack != rec.binders[k].pack) fail(a.context, own.at, fmt::format("{} is indexed by the recurrence's indices first", name));
+    const Value* v = nullptr;
+    for (const Environment* x = bound.inner.local; x && !v; x = x->up)
+      if (x->name == rec.binders[k].name) v = &x->value;
+    ensure(v);
+    inner.local = bind(inner.local, own.name, *v);
+  }
+  const Bound mine = bind_indices(inner, std::span(e.binders).subspan(rec.binders.size()));
+  need_rectangular(a.context, e.at, mine);
+  core::TensorNode node;
+  node.name = name;
+  node.type = *type;
+  node.kind = core::TensorKind::Recurrence;
+  node.group = group;
+  node.variables = bound.variables;
+  node.variables.insert(node.variables.end(), mine.variables.begin(), mine.variables.end());
+  node.extents = bound.extents;
+  node.extents.insert(node.extents.end(), mine.extents.begin(), mine.extents.end());
+  mark(a.context, e.at);
+  const TensorId t = b_.add(std::move(node));
+  b_.recurrence(group).members.push_back(t);
+  a.scope.define(e.name, Value::of_tensor(t));
+  return {t, &e, mine.inner, *type};
+}
+
 void Elaborator::recurrence(Application& a, const Clause& c) {
-  Bound bound = bind_indices(a.context, c.binders);
+  const Bound bound = bind_indices(a.context, c.binders);
+  need_rectangular(a.context, c.at, bound);
   core::Recurrence group;
   group.variables = bound.variables;
   group.extents = bound.extents;
   const std::uint32_t id = b_.add_recurrence(group);
-  struct Member {
-    TensorId tensor;
-    const Clause* clause;
-    Context inner;
-    ElementType type;
-  };
   std::vector<Member> members;
-  const std::size_t outer = bound.variables.size();
   Context shared = bound.inner;
   for (const Clause& e : c.inner) {
-    if (e.kind == ClauseKind::Let) {
-      shared.local = bind_pattern(shared, e.at, e.pattern, e.pack_pattern, eval(shared, e.value), shared.local);
-      continue;
-    }
-    const std::string& name = spec_.symbols().name(e.name);
-    if (e.kind != ClauseKind::Equation || e.binders.size() < c.binders.size())
-      fail(a.context, e.at, fmt::format("{} in a `rec` is indexed by its names first", name));
-    const auto type = equation_type(a, e, output_named(a, e.name));
-    if (!type) fail(a.context, e.at, fmt::format("the element type of {} is stated in a `rec`, since its equation uses itself", name), ErrorKind::Definition,
-                    fmt::format("write {}[...]: T = ...", name));
-    // The first indices are the recurrence's own, perhaps under other names.
-    Context inner = shared;
-    for (std::size_t k = 0; k < c.binders.size(); ++k) {
-      const Binder& own = e.binders[k];
-      if (own.pack != c.binders[k].pack) fail(a.context, own.at, fmt::format("{} is indexed by the recurrence's indices first", name));
-      const Value* v = nullptr;
-      for (const Environment* x = bound.inner.local; x && !v; x = x->up)
-        if (x->name == c.binders[k].name) v = &x->value;
-      ensure(v);
-      inner.local = bind(inner.local, own.name, *v);
-    }
-    Bound mine = bind_indices(inner, std::span(e.binders).subspan(c.binders.size()));
-    core::TensorNode node;
-    node.name = name;
-    node.type = *type;
-    node.kind = core::TensorKind::Recurrence;
-    node.group = id;
-    node.variables = bound.variables;
-    node.variables.insert(node.variables.end(), mine.variables.begin(), mine.variables.end());
-    node.extents = bound.extents;
-    node.extents.insert(node.extents.end(), mine.extents.begin(), mine.extents.end());
-    mark(a.context, e.at);
-    const TensorId t = b_.add(std::move(node));
-    b_.recurrence(id).members.push_back(t);
-    a.scope.names.emplace_back(e.name, Value::of_tensor(t));
-    members.push_back({t, &e, mine.inner, *type});
+    if (e.kind == ClauseKind::Let) shared.local = bind_pattern(shared, e.at, e.pattern, e.pack_pattern, eval(shared, e.value), shared.local);
+    else members.push_back(recurrence_member(a, c, e, bound, shared, id));
   }
-  (void)outer;
-  for (const Member& m : members) {
-    const TermId body = body_term(m.inner, m.clause->at, eval(m.inner, m.clause->value), m.type);
-    b_.node(m.tensor).body = body;
+  if (members.empty()) fail(a.context, c.at, "this `rec` has no equation");
+  for (const Member& m : members) b_.node(m.tensor).body = body_term(m.inner, m.clause->at, eval(m.inner, m.clause->value), m.type);
+  for (const Member& m : members)
     if (OutputState* out = output_named(a, m.clause->name)) set_output(a, *out, m.clause->at, Value::of_tensor(m.tensor));
-  }
 }
 
 }  // namespace ulpian::language

@@ -10,7 +10,7 @@ namespace {
 using core::TermId;
 
 // Evaluation recurses with the syntax and with calls; both are bounded so that no specification exhausts the stack.
-constexpr int MaxEvalDepth = 2500;
+constexpr int MaxEvalDepth = 2000;
 
 Primitive primitive_of(Operator op) {
   switch (op) {
@@ -38,65 +38,31 @@ Primitive primitive_of(Operator op) {
   ensure(false, "++ is no primitive");
 }
 
-class DepthGuard {
-public:
-  explicit DepthGuard(int& depth) : depth_(depth) { ++depth_; }
-  ~DepthGuard() { --depth_; }
-
-private:
-  int& depth_;
-};
-
 }  // namespace
 
+// The frames of `eval` make up most of the stack that elaboration takes: whatever needs room of its own is a function of its own.
 Value Elaborator::eval(const Context& c, const Expr* expr) {
   const Expr& e = *expr;
   step(c, e.at);
   DepthGuard guard(eval_depth_);
-  if (eval_depth_ > MaxEvalDepth) fail(c, e.at, "this definition recurses too deeply", ErrorKind::Limit);
+  if (eval_depth_ > MaxEvalDepth) too_deep(c, e.at);
   switch (e.kind) {
     case ExprKind::Number: return number(e.number);
     case ExprKind::String: return Value::of_string(&e.text);
     case ExprKind::Name: return lookup(c, e);
     case ExprKind::List: return list(items(c, e.args));
     case ExprKind::ListFor: return eval_list_for(c, e);
-    case ExprKind::Lambda: {
-      Closure* k = arena_.make<Closure>();
-      k->name = "fn";
-      k->parameters = e.parameters;
-      k->body = e.args[0];
-      k->environment = c.local;
-      k->scope = c.scope;
-      k->file = c.file;
-      Value v;
-      v.tag = Tag::Closure;
-      v.closure = k;
-      return v;
-    }
+    case ExprKind::Lambda: return eval_lambda(c, e);
     case ExprKind::If: return eval_if(c, e);
-    case ExprKind::Let: {
-      Context inner = c;
-      inner.local = bind_pattern(c, e.at, e.parameters, e.pack_pattern, eval(c, e.args[0]), c.local);
-      return eval(inner, e.args[1]);
-    }
-    case ExprKind::Unary: {
-      const Value x = eval(c, e.args[0]);
-      if (e.op == Operator::Negate && e.args[0]->kind == ExprKind::Number && e.args[0]->decimal && x.is(Tag::Integer) && x.integer == 0)
-        return number(Exact::negative_zero());
-      return apply(c, e.at, primitive_of(e.op), std::span(&x, 1));
-    }
+    case ExprKind::Let: return eval_let(c, e);
+    case ExprKind::Unary: return eval_unary(c, e);
     case ExprKind::Binary: return eval_binary(c, e);
-    case ExprKind::OperatorName: {
-      Value v;
-      v.tag = Tag::Operator;
-      v.op = arena_.make<OperatorReference>(std::string_view(e.text), e.version ? e.version : (c.scope ? c.scope->opset : 1));
-      return v;
-    }
+    case ExprKind::OperatorName: return eval_operator_name(c, e);
     case ExprKind::Slice: return eval_slice(c, e);
     case ExprKind::Index: return eval_index(c, e, nullptr, false);
     case ExprKind::OrElse: return eval_or_else(c, e);
     case ExprKind::Call: return eval_call(c, e);
-    case ExprKind::Splice: fail(c, e.at, "`...` is used only inside brackets");
+    case ExprKind::Splice: return lone_splice(c, e);
     case ExprKind::Reduce: return eval_reduce(c, e);
     case ExprKind::Accumulate: return eval_accumulate(c, e);
     case ExprKind::Each: return eval_each(c, e);
@@ -109,6 +75,45 @@ Value Elaborator::eval(const Context& c, const Expr* expr) {
   ensure(false);
 }
 
+void Elaborator::too_deep(const Context& c, Position at) const { fail(c, at, "this definition recurses too deeply", ErrorKind::Limit); }
+
+Value Elaborator::lone_splice(const Context& c, const Expr& e) const { fail(c, e.at, "`...` is used only inside brackets"); }
+
+Value Elaborator::eval_lambda(const Context& c, const Expr& e) {
+  Closure* k = arena_.make<Closure>();
+  k->name = "fn";
+  k->parameters = e.parameters;
+  k->body = e.args[0];
+  k->environment = c.local;
+  k->scope = c.scope;
+  k->file = c.file;
+  Value v;
+  v.tag = Tag::Closure;
+  v.closure = k;
+  return v;
+}
+
+Value Elaborator::eval_let(const Context& c, const Expr& e) {
+  Context inner = c;
+  inner.local = bind_pattern(c, e.at, e.parameters, e.pack_pattern, eval(c, e.args[0]), c.local);
+  return eval(inner, e.args[1]);
+}
+
+Value Elaborator::eval_unary(const Context& c, const Expr& e) {
+  const Value x = eval(c, e.args[0]);
+  // -0.0 is a negative zero, -0 is 0.
+  if (e.op == Operator::Negate && e.args[0]->kind == ExprKind::Number && e.args[0]->decimal && x.is(Tag::Integer) && x.integer == 0)
+    return number(Exact::negative_zero());
+  return apply(c, e.at, primitive_of(e.op), std::span(&x, 1));
+}
+
+Value Elaborator::eval_operator_name(const Context& c, const Expr& e) {
+  Value v;
+  v.tag = Tag::Operator;
+  v.op = arena_.make<OperatorReference>(std::string_view(e.text), e.version ? e.version : (c.scope ? c.scope->opset : 1));
+  return v;
+}
+
 Elaborator::Values Elaborator::items(const Context& c, std::span<const Expr* const> es) {
   Values out;
   out.reserve(es.size());
@@ -119,6 +124,8 @@ Elaborator::Values Elaborator::items(const Context& c, std::span<const Expr* con
     }
     const Value v = eval(c, e->args[0]);
     if (!v.is(Tag::List)) fail(c, e->at, fmt::format("`...` needs a list, not {}", describe_kind(v)));
+    if (out.size() + v.list->size > MostListItems) throw LimitReached{fmt::format("than {} items in one list", MostListItems)};
+    spend(v.list->size / 8);
     out.insert(out.end(), v.items().begin(), v.items().end());
   }
   return out;
@@ -134,55 +141,77 @@ Value Elaborator::eval_if(const Context& c, const Expr& e) {
   return select(c, e.at, condition.term, a, b);
 }
 
+// One branch of a symbolic `if`. A refusal is handed back and leaves no trace in the program; other errors pass.
+std::optional<ElaborationError> Elaborator::eval_guarded(const Context& c, const Expr* e, TermId condition, bool holds, Value& out) {
+  constexpr std::size_t Cost = 200;  // of a refusal: throwing is slow
+  const std::size_t paths = path_.size(), requirements = b_.program().requirements.size(), undefined = b_.program().undefined.size();
+  const std::size_t guards = guards_.size(), tensors = b_.program().tensors.size();
+  guards_.emplace_back(condition, holds);
+  try {
+    out = eval(c, e);
+  } catch (ElaborationError& x) {
+    guards_.resize(guards);
+    if (x.diagnostic.kind != ErrorKind::Requirement) throw;
+    path_.resize(paths);
+    b_.program().requirements.resize(requirements);
+    b_.program().undefined.resize(undefined);
+    abandon_recurrences(tensors);
+    spend(Cost);
+    return std::move(x);
+  } catch (...) {
+    guards_.resize(guards);
+    throw;
+  }
+  guards_.resize(guards);
+  return std::nullopt;
+}
+
+// Equations of a `rec` that a refusal left without a body: nothing reads them, but a program has no half-made tensors.
+void Elaborator::abandon_recurrences(std::size_t first_tensor) {
+  for (auto t = static_cast<core::TensorId>(first_tensor); t < b_.program().tensors.size(); ++t) {
+    core::TensorNode& node = b_.node(t);
+    if (node.kind == core::TensorKind::Recurrence && node.body == core::None) node.body = b_.unspecified(node.type);
+  }
+  auto& groups = b_.program().recurrences;
+  while (!groups.empty() && groups.back().members.empty()) groups.pop_back();
+}
+
+// What must hold where all the guards around hold.
+TermId Elaborator::under_guards(TermId need) {
+  for (const auto& [term, value] : guards_) need = b_.primitive(Primitive::Or, value ? b_.primitive(Primitive::Not, term) : term, need);
+  return need;
+}
+
+// Whether a choice between two values can be an expression of the program: integers, conditions, elements of one type, or lists of such.
+bool Elaborator::alike(const Value& a, const Value& b) {
+  spend(1);
+  if (a.is(Tag::List) && b.is(Tag::List)) {
+    if (a.list->size != b.list->size) return false;
+    for (std::size_t k = 0; k < a.list->size; ++k)
+      if (!alike(a.list->items[k], b.list->items[k])) return false;
+    return true;
+  }
+  auto is_of = [&](const Value& v, Tag tag, ElementType type) { return v.is(tag) || (v.is(Tag::Term) && b_.type_of(v.term) == type); };
+  if (is_of(a, Tag::Integer, ElementType::Z) && is_of(b, Tag::Integer, ElementType::Z)) return true;
+  if (is_of(a, Tag::Bool, ElementType::Bool) && is_of(b, Tag::Bool, ElementType::Bool)) return true;
+  return a.is(Tag::Term) && b.is(Tag::Term) && b_.type_of(a.term) == b_.type_of(b.term);
+}
+
 // A condition on size symbols. If both branches are integers, or equally long lists of them, the choice becomes an integer expression; a
-// refused branch becomes a requirement; only branches that differ in structure split the elaboration (language.md, section 2).
+// refused branch becomes a requirement; only branches that differ in structure split the elaboration (docs/language.md, "Conditions on
+// symbols").
 Value Elaborator::eval_symbolic_if(const Context& c, const Expr& e, TermId condition) {
   for (const auto* known : {&path_, &guards_})
     for (const auto& [term, value] : *known)
       if (term == condition) return eval(c, e.args[value ? 1 : 2]);
-  std::optional<ElaborationError> refusal[2];
   Value branch[2];
-  for (int k = 0; k < 2; ++k) {
-    guards_.emplace_back(condition, k == 0);
-    const std::size_t mark_path = path_.size();
-    try {
-      branch[k] = eval(c, e.args[k + 1]);
-    } catch (ElaborationError& x) {
-      path_.resize(mark_path);
-      if (x.diagnostic.kind != ErrorKind::Requirement) {
-        guards_.pop_back();
-        throw;
-      }
-      refusal[k] = std::move(x);
-    } catch (...) {
-      guards_.pop_back();
-      throw;
-    }
-    guards_.pop_back();
+  auto first = eval_guarded(c, e.args[1], condition, true, branch[0]);
+  auto second = eval_guarded(c, e.args[2], condition, false, branch[1]);
+  if (first && second) throw ElaborationError(std::move(*first));
+  if (first || second) {
+    path_.emplace_back(under_guards(first ? b_.primitive(Primitive::Not, condition) : condition), true);
+    return branch[first ? 1 : 0];
   }
-  if (refusal[0] && refusal[1]) throw ElaborationError(*refusal[0]);
-  if (refusal[0] || refusal[1]) {
-    // What must hold so that the refused branch is not taken, under the guards around.
-    TermId need = refusal[0] ? b_.primitive(Primitive::Not, condition) : condition;
-    for (const auto& [term, value] : guards_)
-      need = b_.primitive(Primitive::Or, value ? b_.primitive(Primitive::Not, term) : term, need);
-    path_.emplace_back(need, true);
-    return branch[refusal[0] ? 1 : 0];
-  }
-  const std::function<bool(const Value&, const Value&)> alike = [&](const Value& a, const Value& b) {
-    if (a.is(Tag::List) && b.is(Tag::List)) {
-      if (a.list->size != b.list->size) return false;
-      for (std::size_t k = 0; k < a.list->size; ++k)
-        if (!alike(a.list->items[k], b.list->items[k])) return false;
-      return true;
-    }
-    auto is_integer_value = [&](const Value& v) { return v.is(Tag::Integer) || (v.is(Tag::Term) && b_.type_of(v.term) == ElementType::Z); };
-    if (is_integer_value(a) && is_integer_value(b)) return true;
-    auto is_condition = [&](const Value& v) { return v.is(Tag::Bool) || (v.is(Tag::Term) && b_.type_of(v.term) == ElementType::Bool); };
-    if (is_condition(a) && is_condition(b)) return true;
-    // Elements of one type: the choice stays in the program.
-    return a.is(Tag::Term) && b.is(Tag::Term) && b_.type_of(a.term) == b_.type_of(b.term);
-  };
   if (alike(branch[0], branch[1])) return select(c, e.at, condition, branch[0], branch[1]);
   return eval(c, e.args[truth(c, e.args[0]->at, Value::of_term(condition)) ? 1 : 2]);
 }
@@ -200,13 +229,7 @@ Value Elaborator::eval_binary(const Context& c, const Expr& e) {
     return both(c, e.at, a, eval(c, e.args[1]), primitive_of(e.op));
   }
   const Value b = eval(c, e.args[1]);
-  if (e.op == Operator::Append) {
-    if (a.is(Tag::String) && b.is(Tag::String)) return string(*a.string + *b.string);
-    if (!a.is(Tag::List) || !b.is(Tag::List)) fail(c, e.at, fmt::format("++ joins lists, not {} and {}", describe_kind(a), describe_kind(b)));
-    Values out(a.items().begin(), a.items().end());
-    out.insert(out.end(), b.items().begin(), b.items().end());
-    return list(out);
-  }
+  if (e.op == Operator::Append) return eval_append(c, e, a, b);
   if (e.op == Operator::Equal || e.op == Operator::NotEqual) {
     auto structural = [](const Value& v) { return v.is(Tag::List) || v.is(Tag::Type) || v.is(Tag::Absent); };
     if (structural(a) || structural(b)) {
@@ -215,6 +238,14 @@ Value Elaborator::eval_binary(const Context& c, const Expr& e) {
     }
   }
   return both(c, e.at, a, b, primitive_of(e.op));
+}
+
+Value Elaborator::eval_append(const Context& c, const Expr& e, const Value& a, const Value& b) {
+  if (a.is(Tag::String) && b.is(Tag::String)) return string(*a.string + *b.string);
+  if (!a.is(Tag::List) || !b.is(Tag::List)) fail(c, e.at, fmt::format("++ joins lists, not {} and {}", describe_kind(a), describe_kind(b)));
+  Values out(a.items().begin(), a.items().end());
+  out.insert(out.end(), b.items().begin(), b.items().end());
+  return list(out);
 }
 
 Value Elaborator::eval_slice(const Context& c, const Expr& e) {
@@ -229,59 +260,59 @@ Value Elaborator::eval_slice(const Context& c, const Expr& e) {
   };
   const std::int64_t low = bound(e.args[1], 0), high = std::max(low, bound(e.args[2], n));
   if (v.is(Tag::String)) return string(v.string->substr(static_cast<std::size_t>(low), static_cast<std::size_t>(high - low)));
-  return Value::of_list(arena_.make<ListData>(static_cast<std::size_t>(high - low), v.list->items + low));
+  return Value::of_list(arena_.make<ListData>(static_cast<std::size_t>(high - low), v.list->items + low, v.list->depth));
 }
 
 Value Elaborator::eval_index(const Context& c, const Expr& e, const Value* otherwise, bool optional) {
   const Value v = eval(c, e.args[0]);
   const Values index_values = items(c, std::span(e.args).subspan(1));
-  if (v.is(Tag::Tensor)) return read(c, e.at, v.tensor, index_values, otherwise, optional);
   if (v.is(Tag::Closure)) fail(c, e.at, fmt::format("{} is a function", v.closure->name), ErrorKind::Definition, fmt::format("write {}(...)", v.closure->name));
   if (v.is(Tag::Absent)) fail(c, e.at, "an absent input is read", ErrorKind::Definition, "ask `present(...)` first");
-  return index_list(c, e.at, v, index_values, otherwise, optional);
+  return index_value(c, e.at, v, index_values, otherwise, optional);
 }
 
-Value Elaborator::index_list(const Context& c, Position at, const Value& v, std::span<const Value> index_values, const Value* otherwise, bool optional) {
-  if (v.is(Tag::Tensor)) return read(c, at, v.tensor, index_values, otherwise, optional);
-  if (index_values.empty() && !v.is(Tag::List)) return v;
-  if (v.is(Tag::String) && index_values.size() == 1 && index_values[0].is(Tag::Integer)) {
-    std::int64_t k = index_values[0].integer;
-    const auto n = static_cast<std::int64_t>(v.string->size());
-    if (k < 0) k += n;
-    if (k < 0 || k >= n) fail(c, at, fmt::format("index {} is outside a string of {}", index_values[0].integer, n));
-    return string(v.string->substr(static_cast<std::size_t>(k), 1));
-  }
-  if (!v.is(Tag::List)) fail(c, at, fmt::format("{} cannot be indexed", describe_kind(v)));
-  if (index_values.empty()) fail(c, at, "a list is indexed by one number");
-  const Value i = scalar(c, at, index_values[0]);
-  const auto rest = index_values.subspan(1);
+Value Elaborator::index_value(const Context& c, Position at, const Value& v, std::span<const Value> indices, const Value* otherwise, bool optional) {
+  if (v.is(Tag::Tensor)) return read(c, at, v.tensor, indices, otherwise, optional);
+  if (v.is(Tag::List)) return index_list(c, at, v, indices, otherwise, optional);
+  if (indices.empty()) return v;
+  if (v.is(Tag::String) && indices.size() == 1 && indices[0].is(Tag::Integer)) return index_string(c, at, v, indices[0]);
+  fail(c, at, fmt::format("{} cannot be indexed", describe_kind(v)));
+}
+
+Value Elaborator::index_string(const Context& c, Position at, const Value& v, const Value& index) {
+  const auto n = static_cast<std::int64_t>(v.string->size());
+  const std::int64_t k = index.integer < 0 ? index.integer + n : index.integer;
+  if (k < 0 || k >= n) fail(c, at, fmt::format("index {} is outside a string of {}", index.integer, n));
+  return string(v.string->substr(static_cast<std::size_t>(k), 1));
+}
+
+Value Elaborator::index_list(const Context& c, Position at, const Value& v, std::span<const Value> indices, const Value* otherwise, bool optional) {
+  if (indices.empty()) fail(c, at, "a list is indexed by one number");
+  const auto rest = indices.subspan(1);
+  const Value i = index(c, at, indices[0]);
+  if (!i.is(Tag::Integer)) return choose_item(c, at, v, i, rest, otherwise, optional);
   const auto n = static_cast<std::int64_t>(v.list->size);
-  if (i.is(Tag::Integer)) {
-    const std::int64_t k = i.integer < 0 ? i.integer + n : i.integer;
-    if (k < 0 || k >= n) {
-      if (otherwise) return *otherwise;
-      fail(c, at, fmt::format("index {} is outside a list of {}", i.integer, n));
-    }
-    if (rest.empty()) return v.list->items[k];
-    return index_list(c, at, v.list->items[k], rest, otherwise, optional);
+  const std::int64_t k = i.integer < 0 ? i.integer + n : i.integer;
+  if (k < 0 || k >= n) {
+    if (otherwise) return *otherwise;
+    fail(c, at, fmt::format("index {} is outside a list of {}", i.integer, n));
   }
-  const Value index_value = index(c, at, i);
-  if (index_value.is(Tag::Integer)) {
-    Values again{index_value};
-    again.insert(again.end(), rest.begin(), rest.end());
-    return index_list(c, at, v, again, otherwise, optional);
-  }
-  if (n == 0) fail(c, at, "an empty list is indexed");
-  // Known only at run time: a chain of selects. The last item stands for every other index.
-  Value out = rest.empty() ? v.list->items[n - 1] : index_list(c, at, v.list->items[n - 1], rest, otherwise, optional);
-  for (std::int64_t k = n - 2; k >= 0; --k) {
-    const Value item = rest.empty() ? v.list->items[k] : index_list(c, at, v.list->items[k], rest, otherwise, optional);
-    const Value here = both(c, at, index_value, Value::of(k), Primitive::Equal);
-    if (here.is(Tag::Bool)) {
-      if (here.boolean) out = item;
-    } else {
-      out = select(c, at, here.term, item, out);
-    }
+  return rest.empty() ? v.list->items[k] : index_value(c, at, v.list->items[k], rest, otherwise, optional);
+}
+
+// An index known only at run time: a chain of selects. The last item stands for every other index.
+Value Elaborator::choose_item(const Context& c, Position at, const Value& v, const Value& index, std::span<const Value> rest, const Value* otherwise,
+                              bool optional) {
+  if (v.list->size == 0) fail(c, at, "an empty list is indexed");
+  auto item = [&](std::size_t k) {
+    const Value& x = v.list->items[k];
+    return rest.empty() ? x : index_value(c, at, x, rest, otherwise, optional);
+  };
+  Value out = item(v.list->size - 1);
+  for (std::size_t k = v.list->size - 1; k-- > 0;) {
+    const Value one = item(k), here = both(c, at, index, Value::of(static_cast<std::int64_t>(k)), Primitive::Equal);
+    if (!here.is(Tag::Bool)) out = select(c, at, here.term, one, out);
+    else if (here.boolean) out = one;
   }
   return out;
 }
@@ -299,6 +330,7 @@ Value Elaborator::eval_list_for(const Context& c, const Expr& e) {
     Context inner = c;
     inner.local = bind(c.local, e.symbol, v);
     if (e.args[2] && !truth(inner, e.args[2]->at, eval(inner, e.args[2]))) return;
+    if (out.size() > MostListItems) throw LimitReached{fmt::format("than {} items in one list", MostListItems)};
     if (e.args[0]->kind == ExprKind::Splice) {
       const Value part = eval(inner, e.args[0]->args[0]);
       if (!part.is(Tag::List)) fail(inner, e.args[0]->at, "`...` needs a list");
@@ -309,6 +341,7 @@ Value Elaborator::eval_list_for(const Context& c, const Expr& e) {
   };
   if (e.counts) {
     const std::int64_t n = static_integer(c, e.args[1]->at, source, "the length of a list");
+    if (n > static_cast<std::int64_t>(MostListItems)) fail(c, e.args[1]->at, fmt::format("a list over {} numbers; at most {} are allowed", n, MostListItems), ErrorKind::Limit);
     for (std::int64_t k = 0; k < n; ++k) visit(Value::of(k));
   } else if (source.is(Tag::String)) {
     for (char ch : *source.string) visit(string(std::string(1, ch)));

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "spec/language/elaborator.h"
 
@@ -11,8 +12,8 @@ using core::TermId;
 
 bool defined_on(const PrimitiveRow& row, ElementType t) {
   if (t == ElementType::Bool) return row.on_bool;
-  if (t == ElementType::String)
-    return row.kind == PrimitiveKind::Text || row.primitive == Primitive::Equal || row.primitive == Primitive::NotEqual || row.primitive == Primitive::Less;
+  if (t == ElementType::String) return row.kind == PrimitiveKind::Text || (row.kind == PrimitiveKind::Comparison && row.arity == 2);
+  if (row.kind == PrimitiveKind::Text) return false;
   if (t == ElementType::Z || is_integer(t)) return row.on_integers;
   if (t == ElementType::R || is_float(t)) return row.on_floats;
   return row.on_complex;
@@ -57,47 +58,53 @@ Value Elaborator::of_term(TermId t) const {
   return Value::of_term(t);
 }
 
+// An element at another type, where the language converts without a word; empty where it does not.
+std::optional<TermId> Elaborator::term_as(const Context& c, Position at, TermId id, ElementType type) {
+  const core::Term t = b_.program().terms[id];
+  if (t.type == type) return id;
+  if (t.type != ElementType::Z && t.type != ElementType::R) return std::nullopt;
+  if (t.type == ElementType::Z && type == ElementType::R) return b_.primitive(Primitive::ToReal, id);
+  if (t.kind == core::TermKind::Constant)
+    return number_as(c, at, t.type == ElementType::Z ? Value::of(static_cast<std::int64_t>(t.data)) : number(b_.program().reals[t.data]), type);
+  // A choice between static numbers takes the type of what it meets.
+  if (t.kind != core::TermKind::Select || type == ElementType::Z) return std::nullopt;
+  spend(1);
+  const auto arguments = b_.program().arguments_of(id);
+  const TermId condition = arguments[0], x = arguments[1], y = arguments[2];
+  const auto p = term_as(c, at, x, type);
+  const auto q = p ? term_as(c, at, y, type) : std::nullopt;
+  return q ? std::optional(b_.select(condition, *p, *q)) : std::nullopt;
+}
+
+std::optional<TermId> Elaborator::number_as(const Context& c, Position at, const Value& v, ElementType type) {
+  if (type == ElementType::Z) {
+    if (v.is(Tag::Integer)) return b_.integer(v.integer);
+    if (v.number->is_negative_zero()) return b_.integer(0);
+    fail(c, at, fmt::format("{} is no integer of 64 bits", show(v)));
+  }
+  const Exact e = exact_of(v);
+  if (type == ElementType::R) return b_.real(e);
+  if (is_integer(type)) {
+    auto bits = e.to_bits(type);
+    if (!bits) fail(c, at, fmt::format("{} does not fit {}", show(v), name_of(type)));
+    return b_.constant(type, *bits);
+  }
+  if (is_float(type)) return b_.constant(type, e.round_to(type, CastMode::Plain));
+  return std::nullopt;
+}
+
 TermId Elaborator::to(const Context& c, Position at, const Value& v, ElementType type) {
   mark(c, at);
   if (v.is(Tag::Tensor)) return to(c, at, scalar(c, at, v), type);
   if (v.is(Tag::Term)) {
-    const ElementType has = b_.type_of(v.term);
-    if (has == type) return v.term;
-    if (has == ElementType::Z && type == ElementType::R) return b_.primitive(Primitive::ToReal, v.term);
-    const core::Term& t = b_.program().terms[v.term];
-    if (t.kind == core::TermKind::Constant && has == ElementType::Z) return to(c, at, Value::of(static_cast<std::int64_t>(t.data)), type);
-    if (t.kind == core::TermKind::Constant && has == ElementType::R) return to(c, at, number(b_.program().reals[t.data]), type);
-    // A choice between static numbers takes the type of what it meets.
-    if (t.kind == core::TermKind::Select && (has == ElementType::Z || has == ElementType::R) && type != ElementType::Z) {
-      auto a = b_.program().arguments_of(v.term);
-      const TermId condition = a[0], x = a[1], y = a[2];
-      auto fixed = [&](TermId s) { return b_.program().terms[s].kind == core::TermKind::Constant || b_.program().terms[s].kind == core::TermKind::Select; };
-      if (fixed(x) && fixed(y)) {
-        const TermId p = to(c, at, Value::of_term(x), type);
-        const TermId q = to(c, at, Value::of_term(y), type);
-        return b_.select(condition, p, q);
-      }
-    }
-    fail(c, at, fmt::format("an element of type {} where {} is needed", name_of(has), name_of(type)), ErrorKind::Definition,
+    if (auto t = term_as(c, at, v.term, type)) return *t;
+    fail(c, at, fmt::format("an element of type {} where {} is needed", name_of(b_.type_of(v.term)), name_of(type)), ErrorKind::Definition,
          fmt::format("conversions are written: cast({}, ...)", name_of(type)));
   }
   if (v.is(Tag::Bool) && type == ElementType::Bool) return b_.boolean(v.boolean);
   if (v.is(Tag::String) && type == ElementType::String) return b_.text(*v.string);
-  if (v.is_number()) {
-    if (type == ElementType::Z) {
-      if (v.is(Tag::Integer)) return b_.integer(v.integer);
-      if (v.number->is_negative_zero()) return b_.integer(0);
-      fail(c, at, fmt::format("{} is no integer of 64 bits", show(v)));
-    }
-    const Exact e = exact_of(v);
-    if (type == ElementType::R) return b_.real(e);
-    if (is_integer(type)) {
-      auto bits = e.to_bits(type);
-      if (!bits) fail(c, at, fmt::format("{} does not fit {}", show(v), name_of(type)));
-      return b_.constant(type, *bits);
-    }
-    if (is_float(type)) return b_.constant(type, e.round_to(type, CastMode::Plain));
-  }
+  if (v.is_number())
+    if (auto t = number_as(c, at, v, type)) return *t;
   fail(c, at, fmt::format("{} where an element of type {} is needed", describe_kind(v), name_of(type)));
 }
 
@@ -109,11 +116,10 @@ TermId Elaborator::to_term(const Context& c, Position at, const Value& v) {
 
 ElementType Elaborator::join(const Context& c, Position at, std::span<const Value> xs) {
   std::optional<ElementType> machine;
-  bool has_term = false, real = false;
+  bool real = false;
   for (const Value& v : xs) {
     const ElementType t = type_of(c, at, v);
     if (t == ElementType::R) real = true;
-    if (v.is(Tag::Term) && b_.program().terms[v.term].kind != core::TermKind::Constant) has_term = true;
     if (t == ElementType::Z || t == ElementType::R) continue;
     if (machine && *machine != t) {
       // A static number never decides; two element types that differ are an error.
@@ -121,30 +127,28 @@ ElementType Elaborator::join(const Context& c, Position at, std::span<const Valu
     }
     machine = t;
   }
-  (void)has_term;
   if (machine) return *machine;
   return real ? ElementType::R : ElementType::Z;
 }
 
-Value Elaborator::apply(const Context& c, Position at, Primitive p, std::span<const Value> arguments) {
-  std::size_t length = 0;
-  bool lists = false;
-  for (const Value& v : arguments)
-    if (v.is(Tag::List)) {
-      lists = true;
-      length = v.list->size;
-    }
-  if (lists) {
-    for (const Value& v : arguments)
-      if (v.is(Tag::List) && v.list->size != length) fail(c, at, fmt::format("lists of {} and {} under {}", length, v.list->size, name_of(p)));
-    Values out(length);
-    Values one(arguments.size());
-    for (std::size_t k = 0; k < length; ++k) {
-      for (std::size_t j = 0; j < arguments.size(); ++j) one[j] = arguments[j].is(Tag::List) ? arguments[j].list->items[k] : arguments[j];
-      out[k] = apply(c, at, p, one);
-    }
-    return list(out);
+// Item by item; what is no list goes with every item.
+Value Elaborator::apply_lists(const Context& c, Position at, Primitive p, std::span<const Value> arguments) {
+  std::optional<std::size_t> length;
+  for (const Value& v : arguments) {
+    if (!v.is(Tag::List)) continue;
+    if (length && *length != v.list->size) fail(c, at, fmt::format("lists of {} and {} under {}", *length, v.list->size, name_of(p)));
+    length = v.list->size;
   }
+  Values out(*length), one(arguments.size());
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    for (std::size_t j = 0; j < arguments.size(); ++j) one[j] = arguments[j].is(Tag::List) ? arguments[j].list->items[k] : arguments[j];
+    out[k] = apply(c, at, p, one);
+  }
+  return list(out);
+}
+
+Value Elaborator::apply(const Context& c, Position at, Primitive p, std::span<const Value> arguments) {
+  if (std::any_of(arguments.begin(), arguments.end(), [](const Value& v) { return v.is(Tag::List); })) return apply_lists(c, at, p, arguments);
   Value xs[2];
   ensure(arguments.size() <= 2);
   bool all_static = true;
@@ -156,113 +160,8 @@ Value Elaborator::apply(const Context& c, Position at, Primitive p, std::span<co
   return all_static ? apply_static(c, at, p, ready) : apply_terms(c, at, p, ready);
 }
 
-Value Elaborator::apply_static(const Context& c, Position at, Primitive p, std::span<const Value> xs) {
-  const Value& x = xs[0];
-  if (p == Primitive::And || p == Primitive::Or || p == Primitive::Not) {
-    for (const Value& v : xs)
-      if (!v.is(Tag::Bool)) fail(c, at, fmt::format("{} where a condition is needed", describe_kind(v)));
-    if (p == Primitive::Not) return Value::of_bool(!x.boolean);
-    return Value::of_bool(p == Primitive::And ? x.boolean && xs[1].boolean : x.boolean || xs[1].boolean);
-  }
-  if (xs.size() == 2 && x.tag != xs[1].tag && !(x.is_number() && xs[1].is_number())) {
-    if (p == Primitive::Equal) return Value::of_bool(false);
-    if (p == Primitive::NotEqual) return Value::of_bool(true);
-    fail(c, at, fmt::format("{} of {} and {}", name_of(p), describe_kind(x), describe_kind(xs[1])));
-  }
-  if (x.is(Tag::String)) {
-    if (p == Primitive::Length) return Value::of(static_cast<std::int64_t>(x.string->size()));
-    if (p == Primitive::Add || p == Primitive::Concatenate) return string(*x.string + *xs[1].string);
-    const int o = xs.size() == 2 ? x.string->compare(*xs[1].string) : 0;
-    switch (p) {
-      case Primitive::Equal: return Value::of_bool(o == 0);
-      case Primitive::NotEqual: return Value::of_bool(o != 0);
-      case Primitive::Less: return Value::of_bool(o < 0);
-      default: fail(c, at, fmt::format("{} of strings", name_of(p)));
-    }
-  }
-  if (x.is(Tag::Bool)) {
-    switch (p) {
-      case Primitive::Equal: return Value::of_bool(x.boolean == xs[1].boolean);
-      case Primitive::NotEqual: return Value::of_bool(x.boolean != xs[1].boolean);
-      default: fail(c, at, fmt::format("{} of conditions", name_of(p)), ErrorKind::Definition, "write `if c then 1 else 0`, or and, or, not");
-    }
-  }
-  // Small integers, by far the commonest.
-  if (xs.size() == 2 && x.is(Tag::Integer) && xs[1].is(Tag::Integer)) {
-    const std::int64_t a = x.integer, b = xs[1].integer;
-    std::int64_t r = 0;
-    switch (p) {
-      case Primitive::Add: if (!__builtin_add_overflow(a, b, &r)) return Value::of(r); break;
-      case Primitive::Subtract: if (!__builtin_sub_overflow(a, b, &r)) return Value::of(r); break;
-      case Primitive::Multiply: if (!__builtin_mul_overflow(a, b, &r)) return Value::of(r); break;
-      case Primitive::Minimum: return Value::of(std::min(a, b));
-      case Primitive::Maximum: return Value::of(std::max(a, b));
-      case Primitive::Equal: return Value::of_bool(a == b);
-      case Primitive::NotEqual: return Value::of_bool(a != b);
-      case Primitive::Less: return Value::of_bool(a < b);
-      case Primitive::LessEqual: return Value::of_bool(a <= b);
-      case Primitive::Greater: return Value::of_bool(a > b);
-      case Primitive::GreaterEqual: return Value::of_bool(a >= b);
-      default: break;
-    }
-  }
-  const Exact a = exact_of(x);
-  if (xs.size() == 1) {
-    switch (p) {
-      case Primitive::Negate: return x.is(Tag::Integer) && a.is_zero() ? x : number(-a);
-      case Primitive::Absolute: return number(a.absolute());
-      case Primitive::Sign: return a.is_nan() || a.is_zero() ? x : Value::of(a.is_negative() ? -1 : 1);
-      case Primitive::Floor: return number(a.floor());
-      case Primitive::Ceiling: return number(a.ceiling());
-      case Primitive::RoundEven: return number(a.round_even());
-      case Primitive::Truncate: return number(a.truncate());
-      case Primitive::IsNan: return Value::of_bool(a.is_nan());
-      case Primitive::IsInfinite: return Value::of_bool(a.is_infinite());
-      case Primitive::ToInteger:
-      case Primitive::ToReal: return x;
-      case Primitive::Reciprocal: return number(Exact(1) / a);
-      case Primitive::SquareRoot:
-        if (auto r = a.exact_square_root()) return number(*r);
-        break;
-      default: break;
-    }
-    // Irrational: an element of the reals.
-    return Value::of_term(b_.primitive(p, to(c, at, x, ElementType::R)));
-  }
-  const Exact b = exact_of(xs[1]);
-  const auto order = a <=> b;
-  switch (p) {
-    case Primitive::Add: return number(a + b);
-    case Primitive::Subtract: return number(a - b);
-    case Primitive::Multiply: return number(a * b);
-    case Primitive::Divide: return number(a / b);
-    case Primitive::Minimum: return a.is_nan() || order < 0 ? x : xs[1];
-    case Primitive::Maximum: return a.is_nan() || order > 0 ? x : xs[1];
-    case Primitive::Equal: return Value::of_bool(order == 0);
-    case Primitive::NotEqual: return Value::of_bool(order != 0);
-    case Primitive::Less: return Value::of_bool(order < 0);
-    case Primitive::LessEqual: return Value::of_bool(order <= 0);
-    case Primitive::Greater: return Value::of_bool(order > 0);
-    case Primitive::GreaterEqual: return Value::of_bool(order >= 0);
-    case Primitive::FloorDivide:
-    case Primitive::Modulo:
-    case Primitive::Quotient:
-    case Primitive::Remainder: {
-      if (b.is_zero() || !a.is_finite() || !b.is_finite()) fail_requirement(c, at, fmt::format("{} {} {}: division by zero", show(x), name_of(p), show(xs[1])));
-      if (p == Primitive::FloorDivide) return number(Exact::floor_divide(a, b));
-      if (p == Primitive::Modulo) return number(Exact::modulo(a, b));
-      const Exact q = (a / b).truncate();
-      return p == Primitive::Quotient ? number(q) : number(a - q * b);
-    }
-    case Primitive::Power:
-      if (auto r = Exact::power(a, b)) return number(*r);
-      fail(c, at, fmt::format("{} ** {} is not rational, or too large", show(x), show(xs[1])));
-    default: break;
-  }
-  fail(c, at, fmt::format("{} of {} and {}", name_of(p), show(x), show(xs[1])));
-}
-
 Value Elaborator::apply_terms(const Context& c, Position at, Primitive p, std::span<const Value> xs) {
+  spend(1);
   mark(c, at);
   const PrimitiveRow& row = row_of(p);
   if (row.kind == PrimitiveKind::Logic) {
@@ -345,14 +244,40 @@ TermId Elaborator::index_term(const Context& c, Position at, const Value& v) {
   return i.is(Tag::Integer) ? b_.integer(i.integer) : i.term;
 }
 
+// An element of a static input whose value is known; empty where the place is outside and `otherwise` is to be taken.
+std::optional<Value> Elaborator::read_known(const Context& c, Position at, core::TensorId t, std::span<const std::int64_t> place, const Value* otherwise) {
+  const Tensor& value = *known_[t];
+  std::int64_t flat = 0;
+  for (std::size_t k = 0; k < place.size(); ++k) {
+    if (place[k] < 0 || place[k] >= value.extents()[k]) {
+      if (otherwise) return std::nullopt;
+      fail(c, at, fmt::format("{} has extents {}; the index is outside", b_.program().tensors[t].name, to_string(value.extents())));
+    }
+    flat = flat * value.extents()[k] + place[k];
+  }
+  if (value.type() == ElementType::String) return string(value.strings()[static_cast<std::size_t>(flat)]);
+  const Bits bits = value.at(flat);
+  if (value.type() == ElementType::Bool) return Value::of_bool(bits != 0);
+  return number(Exact::of(value.type(), bits));
+}
+
+// An element of a static input whose value is not known: a size symbol named for its place.
+Value Elaborator::read_symbol(core::TensorId t, std::span<const std::int64_t> place) {
+  const std::string name = fmt::format("{}[{}]", b_.program().tensors[t].name, fmt::join(place, ", "));
+  auto [it, fresh] = size_symbols_.try_emplace(name, 0);
+  if (fresh) it->second = b_.fresh_size(name);
+  return Value::of_term(b_.size(it->second));
+}
+
 Value Elaborator::read(const Context& c, Position at, core::TensorId t, std::span<const Value> index_values, const Value* otherwise, bool optional) {
+  spend(1);
   mark(c, at);
   const std::size_t rank = b_.program().tensors[t].extents.size();
   if (index_values.size() != rank)
     fail(c, at, fmt::format("{} has {} axes; {} indices are given", b_.program().tensors[t].name, rank, index_values.size()));
   std::vector<TermId> ids(rank);
-  bool constant = true;
   std::vector<std::int64_t> place(rank);
+  bool constant = true;
   for (std::size_t k = 0; k < rank; ++k) {
     const Value i = index(c, at, index_values[k]);
     if (i.is(Tag::Integer)) place[k] = i.integer;
@@ -360,40 +285,18 @@ Value Elaborator::read(const Context& c, Position at, core::TensorId t, std::spa
     ids[k] = i.is(Tag::Integer) ? b_.integer(i.integer) : i.term;
   }
   if (constant && t < known_.size() && known_[t]) {
-    const Tensor& value = *known_[t];
-    std::int64_t flat = 0;
-    bool inside = true;
-    for (std::size_t k = 0; k < rank; ++k) {
-      inside = inside && place[k] >= 0 && place[k] < value.extents()[k];
-      flat = flat * value.extents()[k] + place[k];
-    }
-    if (inside) {
-      if (value.type() == ElementType::String) return string(value.strings()[static_cast<std::size_t>(flat)]);
-      const Bits bits = value.at(flat);
-      if (value.type() == ElementType::Bool) return Value::of_bool(bits != 0);
-      return number(Exact::of(value.type(), bits));
-    }
-    if (otherwise) return *otherwise;
-    fail(c, at, fmt::format("{} has extents {}; the index is outside", b_.program().tensors[t].name, to_string(value.extents())));
+    auto known = read_known(c, at, t, place, otherwise);
+    return known ? *known : *otherwise;
   }
-  if (constant && t < static_symbols_.size() && static_symbols_[t]) {
-    std::string name = b_.program().tensors[t].name + "[";
-    for (std::size_t k = 0; k < rank; ++k) name += (k ? ", " : "") + std::to_string(place[k]);
-    name += "]";
-    auto [it, fresh] = size_symbols_.try_emplace(name, 0);
-    if (fresh) it->second = b_.fresh_size(name);
-    return Value::of_term(b_.size(it->second));
-  }
+  if (constant && t < static_symbols_.size() && static_symbols_[t]) return read_symbol(t, place);
   // An integer scalar that is a constant is a static value again (a measured number).
   const core::TensorNode& node = b_.program().tensors[t];
   if (node.kind == core::TensorKind::Comprehension && node.extents.empty() && is_integer(node.type) && b_.program().is_constant(node.body) && !otherwise)
     return Value::of_term(node.body);
-  if (otherwise) {
-    const TermId e = to(c, at, *otherwise, node.type);
-    mark(c, at);
-    return Value::of_term(b_.read_else(t, ids, e, optional));
-  }
-  return Value::of_term(b_.read(t, ids));
+  if (!otherwise) return Value::of_term(b_.read(t, ids));
+  const TermId e = to(c, at, *otherwise, node.type);
+  mark(c, at);
+  return Value::of_term(b_.read_else(t, ids, e, optional));
 }
 
 bool Elaborator::is_symbolic(const Value& v) const { return v.is(Tag::Term) && b_.is_static(v.term); }

@@ -20,6 +20,7 @@ struct Array {
 bool is_literal_list(const Expr* e) { return e && e->kind == ExprKind::List; }
 
 bool flatten(const Value& v, const Expr* e, std::size_t depth, Array& out) {
+  if (out.elements.size() > MostListItems) return false;
   if (!v.is(Tag::List)) {
     if (out.extents.size() != depth && !(out.elements.empty() && out.extents.size() <= depth)) return false;
     out.elements.push_back(v);
@@ -43,22 +44,31 @@ bool flatten(const Value& v, const Expr* e, std::size_t depth, Array& out) {
 double unit_of_last_digit(const Expr* e) {
   while (e && e->kind == ExprKind::Unary && e->op == Operator::Negate) e = e->args[0];
   if (!e || e->kind != ExprKind::Number) return 0;
-  const std::string& t = e->text;
-  const std::size_t mark = t.find_first_of("eE");
-  const std::string digits = t.substr(0, mark);
+  const std::string_view text = e->text;
+  if (text.starts_with("0x") || text.starts_with("0X")) return 1;
+  const std::size_t mark = text.find_first_of("eE");
+  const std::string_view digits = text.substr(0, mark);
   const std::size_t point = digits.find('.');
-  int exponent = point == std::string::npos ? 0 : -static_cast<int>(digits.size() - point - 1);
-  if (mark != std::string::npos) exponent += std::stoi(t.substr(mark + 1));
-  double unit = 1;
-  for (int k = 0; k < std::abs(exponent); ++k) unit = exponent < 0 ? unit / 10 : unit * 10;
-  return unit;
+  // The literal's exponent, and the one of its last digit.
+  std::string unit = "1e";
+  const Exact shift = point == std::string_view::npos ? Exact(0) : Exact(-static_cast<std::int64_t>(digits.size() - point - 1));
+  Exact power = shift;
+  if (mark != std::string_view::npos) {
+    std::string_view written = text.substr(mark + 1);
+    const bool negative = written.starts_with('-');
+    if (negative || written.starts_with('+')) written.remove_prefix(1);
+    const auto magnitude = Exact::parse(written);
+    if (!magnitude) return 0;
+    power = negative ? shift - *magnitude : shift + *magnitude;
+  }
+  const auto exact = Exact::parse(unit + power.to_string());
+  return exact ? exact->to_double() : 0;
 }
 
 }  // namespace
 
-Value Elaborator::evaluate_static(const OperatorDefinition& definition, std::int64_t version, const Expr* e) {
+Value Elaborator::evaluate_static(const OperatorDefinition& definition, const Expr* e) {
   static const Scope Empty{};
-  (void)version;
   Context c;
   c.file = definition.file;
   c.scope = &Empty;
@@ -85,56 +95,66 @@ private:
   }
   const std::string& name(Symbol s) const { return spec_.symbols().name(s); }
 
-  void example(const Clause& c, int number, std::vector<Example>& out) {
-    std::int64_t version = op_.since.front();
-    std::map<Symbol, ElementType> fixed;
+  // What an example states before its braces.
+  struct Settings {
+    std::int64_t version = 0;
+    std::map<Symbol, ElementType> types;    // of type variables
+    std::map<Symbol, ElementType> dtypes;   // attributes that name a type
     Attributes attributes;
-    std::map<Symbol, ElementType> dtypes;
+  };
+
+  const Clause* clause_named(ClauseKind kind, Symbol symbol) const {
+    auto it = std::find_if(op_.clauses.begin(), op_.clauses.end(), [&](const Clause& k) { return k.kind == kind && k.name == symbol; });
+    return it == op_.clauses.end() ? nullptr : &*it;
+  }
+
+  Settings settings(const Clause& c) {
+    Settings out;
+    out.version = op_.since.front();
     for (const NamedArgument& s : c.settings) {
-      const Value v = eval_.evaluate_static(op_, version, s.value);
+      const Value v = eval_.evaluate_static(op_, s.value);
       if (name(s.name) == "version") {
         if (!v.is(Tag::Integer)) fail(c, "version = N names an opset version");
-        version = v.integer;
-        continue;
-      }
-      auto clause_named = [&](ClauseKind kind) {
-        auto it = std::find_if(op_.clauses.begin(), op_.clauses.end(), [&](const Clause& k) { return k.kind == kind && k.name == s.name; });
-        return it == op_.clauses.end() ? nullptr : &*it;
-      };
-      if (clause_named(ClauseKind::Type)) {
+        out.version = v.integer;
+      } else if (clause_named(ClauseKind::Type, s.name)) {
         if (!v.is(Tag::Type)) fail(c, fmt::format("{} is an element type", name(s.name)));
-        fixed[s.name] = v.type;
-      } else if (const Clause* a = clause_named(ClauseKind::Attribute)) {
-        attributes.emplace(name(s.name), attribute(c, *a, v));
-        if (a->attribute_kind == AttributeKind::Dtype && v.is(Tag::Type)) dtypes[s.name] = v.type;
+        out.types[s.name] = v.type;
+      } else if (const Clause* a = clause_named(ClauseKind::Attribute, s.name)) {
+        out.attributes.emplace(name(s.name), attribute(c, *a, v));
+        if (a->attribute_kind == AttributeKind::Dtype && v.is(Tag::Type)) out.dtypes[s.name] = v.type;
       } else {
         fail(c, fmt::format("{} is no attribute, type or version of {}", name(s.name), op_.name));
       }
     }
-    collect(c);
-    // Type variables that the example leaves open: the first runs over all types that hold its literals, the others take the first such.
-    std::vector<std::pair<Symbol, std::vector<ElementType>>> open;
+    return out;
+  }
+
+  // Type variables that the example leaves open: the first runs over all types that hold its literals, the others take the same where they can.
+  std::vector<std::map<Symbol, ElementType>> assignments(const Clause& c, const Settings& given) {
+    std::vector<std::map<Symbol, ElementType>> out{given.types};
+    Symbol first = NoSymbol;
     for (const Clause& k : op_.clauses) {
-      if (k.kind != ClauseKind::Type || fixed.count(k.name)) continue;
+      if (k.kind != ClauseKind::Type || given.types.count(k.name)) continue;
       std::vector<ElementType> fitting;
-      for (ElementType t : types_of(k, version))
+      for (ElementType t : types_of(k, given.version))
         if (holds_all(k.name, t)) fitting.push_back(t);
       if (fitting.empty()) fail(c, fmt::format("no element type of {} holds the literals of this example", name(k.name)));
-      open.emplace_back(k.name, std::move(fitting));
-    }
-    std::vector<std::map<Symbol, ElementType>> assignments{fixed};
-    for (std::size_t k = 0; k < open.size(); ++k) {
-      if (k == 0) {
-        assignments.clear();
-        for (ElementType t : open[0].second) {
-          assignments.push_back(fixed);
-          assignments.back()[open[0].first] = t;
-        }
-      } else {
-        for (auto& a : assignments) a[open[k].first] = prefer(open[k].second, a[open[0].first]);
+      if (first != NoSymbol) {
+        for (auto& a : out) a[k.name] = prefer(fitting, a[first]);
+        continue;
       }
+      first = k.name;
+      const auto base = out.front();
+      out.assign(fitting.size(), base);
+      for (std::size_t j = 0; j < fitting.size(); ++j) out[j][first] = fitting[j];
     }
-    for (const auto& types : assignments) out.push_back(build(c, number, version, attributes, types, dtypes));
+    return out;
+  }
+
+  void example(const Clause& c, int number, std::vector<Example>& out) {
+    const Settings given = settings(c);
+    collect(c);
+    for (const auto& types : assignments(c, given)) out.push_back(build(c, number, given, types));
   }
 
   // Several type variables are mostly the same type.
@@ -156,7 +176,7 @@ private:
       });
       if (it == op_.clauses.end()) fail(c, fmt::format("{} is no input or output of {}", name(v.name), op_.name));
       Item item{&*it, &v, {}};
-      const Value value = eval_.evaluate_static(op_, 0, v.value);
+      const Value value = eval_.evaluate_static(op_, v.value);
       auto add = [&](const Value& x, const Expr* e) {
         Array a;
         if (!flatten(x, e, 0, a)) fail(c, fmt::format("the value of {} is not a rectangular array", name(v.name)));
@@ -176,7 +196,7 @@ private:
   std::vector<ElementType> types_of(const Clause& k, std::int64_t version) const {
     const TypeSet* chosen = &k.sets[0];
     for (const TypeSet& s : k.sets)
-      if (s.before && version < s.before) chosen = &s;
+      if (s.before && version_in_force(op_, version) < s.before) chosen = &s;
     std::vector<ElementType> out;
     for (Symbol s : chosen->names)
       if (auto set = type_set(name(s))) out.insert(out.end(), set->begin(), set->end());
@@ -314,14 +334,18 @@ private:
     // The default of an attribute that names a type.
     for (const Clause& k : op_.clauses)
       if (k.kind == ClauseKind::Attribute && k.name == item.clause->type && k.value) {
-        const Value v = eval_.evaluate_static(op_, 0, k.value);
+        const Value v = eval_.evaluate_static(op_, k.value);
         if (v.is(Tag::Type)) return v.type;
       }
     return std::nullopt;
   }
 
-  Example build(const Clause& c, int number, std::int64_t version, const Attributes& attributes, const std::map<Symbol, ElementType>& types,
-                const std::map<Symbol, ElementType>& dtypes) {
+  const Item* item_of(const Clause& k) const {
+    auto it = std::find_if(items_.begin(), items_.end(), [&](const Item& i) { return i.clause == &k; });
+    return it == items_.end() ? nullptr : &*it;
+  }
+
+  Example build(const Clause& c, int number, const Settings& given, const std::map<Symbol, ElementType>& types) {
     Example e;
     e.definition = &op_;
     e.place = {op_.file->path, c.at.line, 0};
@@ -329,63 +353,70 @@ private:
     for (const auto& [symbol, t] : types) e.title += fmt::format(", {} = {}", name(symbol), name_of(t));
     e.expects_error = c.expects_error;
     e.call.op = op_.name;
-    e.call.version = version;
-    e.call.attributes = attributes;
-    for (const Clause& k : op_.clauses) {
-      if (k.kind != ClauseKind::In) continue;
-      auto it = std::find_if(items_.begin(), items_.end(), [&](const Item& i) { return i.clause == &k; });
-      if (it == items_.end()) {
-        if (!k.variadic) {
-          e.inputs.emplace_back();
-          e.call.inputs.push_back({false, ElementType::F32, {}, {}});
-        }
-        continue;
-      }
-      for (const Array& a : it->arrays) {
-        const auto type = resolve(*it, types, dtypes);
-        if (!type) fail(c, fmt::format("the element type of {} is not known", name(k.name)));
-        Tensor t = tensor(c, a, *type);
-        InputDescription d;
-        d.type = t.type();
-        for (std::int64_t n : t.extents()) d.extents.push_back({n, {}});
-        d.value = t;
-        e.call.inputs.push_back(std::move(d));
-        e.inputs.push_back(std::move(t));
-      }
-    }
+    e.call.version = given.version;
+    e.call.attributes = given.attributes;
+    for (const Clause& k : op_.clauses)
+      if (k.kind == ClauseKind::In) add_input(c, k, types, given.dtypes, e);
     while (!e.inputs.empty() && !e.inputs.back()) {
       e.inputs.pop_back();
       e.call.inputs.pop_back();
     }
+    add_expectations(c, types, given.dtypes, e);
+    return e;
+  }
+
+  void add_input(const Clause& c, const Clause& k, const std::map<Symbol, ElementType>& types, const std::map<Symbol, ElementType>& dtypes, Example& e) {
+    const Item* item = item_of(k);
+    if (!item) {
+      if (k.variadic) return;
+      e.inputs.emplace_back();
+      e.call.inputs.push_back({false, ElementType::F32, {}, {}});
+      return;
+    }
+    for (const Array& a : item->arrays) {
+      const auto type = resolve(*item, types, dtypes);
+      if (!type) fail(c, fmt::format("the element type of {} is not known", name(k.name)));
+      Tensor t = tensor(c, a, *type);
+      InputDescription d;
+      d.type = t.type();
+      for (std::int64_t n : t.extents()) d.extents.push_back({n, {}});
+      d.value = t;
+      e.call.inputs.push_back(std::move(d));
+      e.inputs.push_back(std::move(t));
+    }
+  }
+
+  // Outputs by position; of those that the example does not give, each takes one.
+  void add_expectations(const Clause& c, const std::map<Symbol, ElementType>& types, const std::map<Symbol, ElementType>& dtypes, Example& e) {
     std::size_t position = 0, asked = 1;
     for (const Clause& k : op_.clauses) {
       if (k.kind != ClauseKind::Out) continue;
-      auto it = std::find_if(items_.begin(), items_.end(), [&](const Item& i) { return i.clause == &k; });
-      const bool several = k.variadic || k.each != NoSymbol;
-      if (it != items_.end()) {
-        for (const Array& a : it->arrays) {
-          Example::Expected x;
-          x.name = name(k.name);
-          x.output = position++;
-          x.type = resolve(*it, types, dtypes);
-          x.extents = a.extents;
-          for (const Value& v : a.elements) {
-            if (v.is(Tag::String)) x.strings.push_back(*v.string);
-            else if (v.is(Tag::Bool)) x.numbers.emplace_back(v.boolean ? 1 : 0);
-            else if (v.is_number()) x.numbers.push_back(eval_.exact_of(v));
-            else fail(c, fmt::format("{} holds something that is no element", x.name));
-          }
-          if (it->written->approximate)
-            for (const Expr* literal : a.literals) x.tolerance.push_back(unit_of_last_digit(literal));
-          e.expected.push_back(std::move(x));
-        }
-        asked = position;
-      } else if (!several) {
-        ++position;
+      const Item* item = item_of(k);
+      if (!item) {
+        if (!k.variadic && k.each == NoSymbol) ++position;
+        continue;
       }
+      for (const Array& a : item->arrays) e.expected.push_back(expected(c, *item, a, position++, resolve(*item, types, dtypes)));
+      asked = position;
     }
     e.call.outputs = std::max<std::size_t>(asked, 1);
-    return e;
+  }
+
+  Example::Expected expected(const Clause& c, const Item& item, const Array& a, std::size_t output, std::optional<ElementType> type) const {
+    Example::Expected x;
+    x.name = name(item.clause->name);
+    x.output = output;
+    x.type = type;
+    x.extents = a.extents;
+    for (const Value& v : a.elements) {
+      if (v.is(Tag::String)) x.strings.push_back(*v.string);
+      else if (v.is(Tag::Bool)) x.numbers.emplace_back(v.boolean ? 1 : 0);
+      else if (v.is_number()) x.numbers.push_back(eval_.exact_of(v));
+      else fail(c, fmt::format("{} holds something that is no element", x.name));
+    }
+    if (item.written->approximate)
+      for (const Expr* literal : a.literals) x.tolerance.push_back(unit_of_last_digit(literal));
+    return x;
   }
 
   const Specification& spec_;
@@ -425,10 +456,11 @@ Result<std::vector<Example>> examples_of(const Specification& specification, con
   } catch (ElaborationError& x) {
     return std::move(x.diagnostic);
   } catch (const LimitReached& x) {
-    Diagnostic d;
-    d.kind = ErrorKind::Limit;
-    d.message = fmt::format("the examples of {} need more {} than allowed", definition.name, x.what);
-    return d;
+    return diagnose(*definition.file, definition.at, ErrorKind::Limit, fmt::format("the examples of {} need more {}", definition.name, x.what));
+  } catch (const ExactTooLarge& x) {
+    return diagnose(*definition.file, definition.at, ErrorKind::Limit, fmt::format("the examples of {} need {}", definition.name, x.what()));
+  } catch (const UndecidedCondition& x) {
+    return diagnose(*definition.file, definition.at, ErrorKind::Definition, fmt::format("an example of {} depends on {}", definition.name, x.text));
   }
 }
 

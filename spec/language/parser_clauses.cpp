@@ -3,6 +3,11 @@
 #include "spec/language/parser.h"
 
 namespace ulpian::language {
+namespace {
+
+constexpr std::size_t MostClauses = 4000;  // of one operator, and values of one example: what looks among them may do so one by one
+
+}  // namespace
 
 std::string SourceFile::line(std::uint32_t number) const {
   std::size_t start = 0;
@@ -15,21 +20,32 @@ std::string SourceFile::line(std::uint32_t number) const {
   return text.substr(start, end == std::string::npos ? end : end - start);
 }
 
+namespace {
+
+// Part of a long line around the place, so that a message stays readable; control characters do not reach a terminal.
+void quote_line(Diagnostic& d, const std::string& line) {
+  constexpr std::size_t Most = 160;
+  const std::size_t column = d.place.column ? d.place.column - 1 : 0;
+  std::size_t start = line.size() > Most && column > Most / 2 ? std::min(column - Most / 2, line.size() - Most) : 0;
+  auto inside_character = [&](std::size_t k) { return k < line.size() && (static_cast<unsigned char>(line[k]) & 0xc0) == 0x80; };
+  while (start > 0 && inside_character(start)) --start;
+  std::size_t end = std::min(line.size(), start + Most);
+  while (end > start && inside_character(end)) --end;
+  const std::string_view before = start > 0 ? "..." : "", after = end < line.size() ? "..." : "";
+  d.source_line = fmt::format("{}{}{}", before, std::string_view(line).substr(start, end - start), after);
+  for (char& c : d.source_line)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f) c = '?';
+  if (start > 0) d.caret = static_cast<std::uint32_t>(column - start + before.size() + 1);
+}
+
+}  // namespace
+
 Diagnostic diagnose(const SourceFile& file, Position at, ErrorKind kind, std::string message) {
   Diagnostic d;
   d.kind = kind;
   d.message = std::move(message);
   d.place = {file.path, at.line, at.column};
-  d.source_line = file.line(at.line);
-  // A long line is cut around the place, so that a message stays readable.
-  constexpr std::size_t Most = 160;
-  if (d.source_line.size() > Most) {
-    const std::size_t start = at.column > Most / 2 ? at.column - Most / 2 : 0;
-    d.source_line = d.source_line.substr(start, Most);
-    d.place.column = at.column;
-    d.source_line = start ? d.source_line : d.source_line;
-    if (start) d.source_line.clear();
-  }
+  quote_line(d, file.line(at.line));
   return d;
 }
 
@@ -120,6 +136,7 @@ void Parser::operator_definition() {
   expect("{");
   while (!take("}")) {
     if (at_end()) fail("'}'", fmt::format("the operator {} opened in line {} is not closed", op.name, op.at.line));
+    if (op.clauses.size() >= MostClauses) fail(fmt::format("an operator of at most {} clauses", MostClauses));
     op.clauses.push_back(clause());
     take(";");
   }
@@ -351,6 +368,7 @@ void Parser::example_clause(Clause& c) {
   next();
   c.kind = ClauseKind::Example;
   while (!take("{")) {
+    if (c.settings.size() >= MostClauses) fail(fmt::format("an example of at most {} settings", MostClauses));
     NamedArgument a;
     a.name = name("a setting or '{'");
     expect("=");
@@ -364,6 +382,7 @@ void Parser::example_clause(Clause& c) {
       c.expects_error = true;
       continue;
     }
+    if (c.values.size() >= MostClauses) fail(fmt::format("an example of at most {} values", MostClauses));
     ExampleValue v;
     v.name = name("an input or output");
     if (take("~")) v.approximate = true;
@@ -448,7 +467,7 @@ Message Parser::message(const std::string& text, Position at_position) {
 }
 
 Result<std::unique_ptr<SourceFile>> parse(std::string path, std::string text, SymbolTable& symbols) {
-  constexpr std::size_t MostBytes = 4u << 20;
+  constexpr std::size_t MostBytes = 1u << 20;
   auto file = std::make_unique<SourceFile>();
   file->path = std::move(path);
   file->text = std::move(text);

@@ -9,9 +9,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "spec/core/program.h"
+#include "spec/core/builder.h"
 #include "spec/language/syntax.h"
 
 namespace ulpian::language {
@@ -33,10 +35,11 @@ public:
     return static_cast<T*>(allocate(n * sizeof(T)));
   }
   // Numbers and strings have destructors; the arena keeps them.
-  const Exact* keep(Exact value);
+  const Exact* keep(Exact value, std::size_t bytes);
   const std::string* keep(std::string value);
 
 private:
+  void charge(std::size_t bytes);
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   std::byte* at_ = nullptr;
   std::byte* end_ = nullptr;
@@ -45,27 +48,27 @@ private:
   std::vector<std::unique_ptr<const std::string>> strings_;
 };
 
-struct LimitReached {
-  std::string what;
-};
+using core::LimitReached;
 
 enum class Tag : std::uint8_t { Absent, Integer, Number, Bool, String, Type, List, Closure, Builtin, Operator, Tensor, Term };
 
 struct Value;
 struct Environment;
+class Scope;
 
 struct Closure {
   std::string_view name;
   std::span<const Parameter> parameters;
   const Expr* body = nullptr;
   const Environment* environment = nullptr;
-  const struct Scope* scope = nullptr;   // of the definition it stands in, or null
+  const Scope* scope = nullptr;   // of the definition it stands in, or null
   const SourceFile* file = nullptr;
 };
 
 struct ListData {
   std::size_t size = 0;
   const Value* items = nullptr;
+  std::uint32_t depth = 1;  // of lists in lists: what walks a list recurses so deep
 };
 
 struct OperatorReference {
@@ -109,17 +112,44 @@ struct Environment {
   const Environment* up;
 };
 
-// The names of one definition, in the order they were made.
-struct Scope {
-  std::vector<std::pair<Symbol, Value>> names;
+// The names of one definition, in the order they were made; a later one hides an earlier one.
+class Scope {
+public:
   const OperatorDefinition* definition = nullptr;
   std::int64_t version = 0;
   std::int64_t opset = 0;
+
+  void define(Symbol name, Value v) {
+    names_.emplace_back(name, v);
+    if (names_.size() > Few) index();
+  }
+  // Null where there is none. Valid until the next `define`.
   const Value* find(Symbol s) const {
-    for (auto it = names.rbegin(); it != names.rend(); ++it)
+    if (names_.size() > Few) {
+      auto it = latest_.find(s);
+      return it == latest_.end() ? nullptr : &names_[it->second].second;
+    }
+    for (auto it = names_.rbegin(); it != names_.rend(); ++it)
       if (it->first == s) return &it->second;
     return nullptr;
   }
+  std::size_t size() const { return names_.size(); }
+  // Forgets all names after the first n.
+  void forget(std::size_t n) {
+    names_.resize(n);
+    latest_.clear();
+    indexed_ = 0;
+    if (names_.size() > Few) index();
+  }
+
+private:
+  static constexpr std::size_t Few = 64;  // up to here a search is quicker than a table
+  void index() {
+    for (; indexed_ < names_.size(); ++indexed_) latest_[names_[indexed_].first] = indexed_;
+  }
+  std::vector<std::pair<Symbol, Value>> names_;
+  std::unordered_map<Symbol, std::size_t> latest_;
+  std::size_t indexed_ = 0;
 };
 
 }  // namespace ulpian::language

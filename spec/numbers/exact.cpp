@@ -106,6 +106,10 @@ std::optional<std::int64_t> Exact::to_int64() const {
   return std::nullopt;
 }
 
+std::size_t Exact::bits() const {
+  return kind_ == Kind::Big ? mpz_sizeinbase(mpq_numref(big_->value), 2) + mpz_sizeinbase(mpq_denref(big_->value), 2) : 64;
+}
+
 std::size_t Exact::hash() const {
   std::size_t h = static_cast<std::size_t>(kind_) * 2 + (negative_ ? 1 : 0);
   const auto mix = [&h](std::uint64_t word) { h = (h ^ word) * 0x9e3779b97f4a7c15u + (h >> 29); };

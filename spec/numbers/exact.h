@@ -82,6 +82,7 @@ public:
 
   std::string to_string() const;  // "3", "-0", "1/3", "inf", "nan"; decimals where they are exact and short; "3 * 2^-149"
   std::size_t hash() const;       // equal numbers of equal sign hash alike
+  std::size_t bits() const;       // that numerator and denominator take: what arithmetic costs
 
 private:
   enum class Kind : std::uint8_t { Small, NegativeZero, Big, Infinite, Nan };
