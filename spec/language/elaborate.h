@@ -39,7 +39,7 @@ struct Call {
 
 struct ElaborationLimits {
   std::size_t memory_bytes = 128u << 20;  // of static values, and as much of the program
-  std::int64_t steps = 5'000'000;         // expressions evaluated, or as much work
+  std::int64_t steps = 2'000'000;         // expressions evaluated, or as much work
   int call_depth = 400;
   int term_depth = 1000;                  // of one expression of the program: evaluators may recurse so deep
   int splits = 64;                        // programs that undecided conditions may split one call into

@@ -28,6 +28,7 @@ struct UndecidedCondition {
 // What a hostile specification is held to, besides ElaborationLimits.
 inline constexpr std::size_t MostListItems = 1u << 20, MostStringBytes = 1u << 20, MostShownBytes = 2000;
 inline constexpr std::uint32_t MostListDepth = 64;
+inline constexpr std::size_t MostAxes = 64;  // of one tensor or reduction
 inline constexpr int MostOperatorDepth = 24;  // of operators that call operators
 
 // Counts how deep something nests, also where errors leave it.
@@ -145,6 +146,7 @@ private:
     std::vector<core::Variable> variables;
     std::vector<core::TermId> extents;
   };
+  void need_few_axes(const Context& c, Position at, std::size_t n) const;
   Bound bind_indices(const Context& c, std::span<const Binder> binders);
   Value eval_reduce(const Context& c, const Expr& e);
   struct Reduction {

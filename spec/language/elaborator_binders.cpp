@@ -27,15 +27,21 @@ Value Elaborator::extents_of(core::TensorId t) {
   return list(out);
 }
 
+void Elaborator::need_few_axes(const Context& c, Position at, std::size_t n) const {
+  if (n > MostAxes) fail(c, at, fmt::format("{} axes; at most {} are allowed", n, MostAxes), ErrorKind::Limit);
+}
+
 Elaborator::Bound Elaborator::bind_indices(const Context& c, std::span<const Binder> binders) {
   Bound out;
   out.inner = c;
+  need_few_axes(c, binders.empty() ? Position{} : binders.front().at, binders.size());
   for (const Binder& binder : binders) {
     if (!binder.bound) fail(c, binder.at, fmt::format("the index {} needs a bound here", spec_.symbols().name(binder.name)));
     const Value bound = eval(out.inner, binder.bound);
     const std::string& name = spec_.symbols().name(binder.name);
     if (binder.pack) {
       if (!bound.is(Tag::List)) fail(c, binder.at, fmt::format("{}... needs a list of bounds, not {}", name, describe_kind(bound)));
+      need_few_axes(c, binder.at, out.variables.size() + bound.list->size);
       Values indices;
       for (const Value& v : bound.items()) {
         const Variable x = b_.fresh(name);

@@ -355,6 +355,7 @@ TermId Elaborator::body_term(const Context& c, Position at, const Value& value, 
 Elaborator::Bound Elaborator::bind_declared(const Context& c, Position at, std::string_view name, std::span<const Binder> binders, const Values& shape) {
   const auto packs = static_cast<std::size_t>(std::count_if(binders.begin(), binders.end(), [](const Binder& b) { return b.pack; }));
   const std::size_t singles = binders.size() - packs, n = shape.size();
+  need_few_axes(c, at, n);
   if (singles > n || (packs == 0 && singles < n)) fail(c, at, fmt::format("{} has {} axes; the equation names {} indices", name, n, singles));
   Bound out;
   out.inner = c;
@@ -394,7 +395,7 @@ TensorId Elaborator::comprehension(const Context& c, Position at, std::string_vi
   core::TensorNode node;
   node.name = std::string(name);
   node.kind = core::TensorKind::Comprehension;
-  node.body = body_term(bound.inner, at, eval(bound.inner, body), type);
+  node.body = body_term(bound.inner, body->at, eval(bound.inner, body), type);
   node.type = b_.type_of(node.body);
   node.extents = std::move(bound.extents);
   node.variables = std::move(bound.variables);

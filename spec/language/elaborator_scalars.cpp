@@ -98,8 +98,10 @@ TermId Elaborator::to(const Context& c, Position at, const Value& v, ElementType
   if (v.is(Tag::Tensor)) return to(c, at, scalar(c, at, v), type);
   if (v.is(Tag::Term)) {
     if (auto t = term_as(c, at, v.term, type)) return *t;
-    fail(c, at, fmt::format("an element of type {} where {} is needed", name_of(b_.type_of(v.term)), name_of(type)), ErrorKind::Definition,
-         fmt::format("conversions are written: cast({}, ...)", name_of(type)));
+    const ElementType has = b_.type_of(v.term);
+    fail(c, at, fmt::format("an element of type {} where {} is needed", name_of(has), name_of(type)), ErrorKind::Definition,
+         has == ElementType::R ? fmt::format("a real is rounded where that is written: exactly({}, ...)", name_of(type))
+                               : fmt::format("conversions are written: cast({}, ...)", name_of(type)));
   }
   if (v.is(Tag::Bool) && type == ElementType::Bool) return b_.boolean(v.boolean);
   if (v.is(Tag::String) && type == ElementType::String) return b_.text(*v.string);

@@ -22,6 +22,7 @@ public:
   void parse_file();
   const Expr* expression();   // also of the text inside a message's braces
   bool at_end() const { return peek().kind == TokenKind::End; }
+  void ends_at(std::string_view what) { end_ = what; }
   [[noreturn]] void fail(const std::string& expected, std::string hint = {}) const;
 
 private:
@@ -95,6 +96,7 @@ private:
   std::vector<Token> tokens_;
   std::size_t position_ = 0;
   int depth_ = 0;
+  std::string_view end_ = "the end of the file";  // for messages
   bool no_else_ = false;  // between `then` and its `else`
 };
 

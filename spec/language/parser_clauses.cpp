@@ -81,7 +81,7 @@ Position Parser::expect(std::string_view text) {
 
 void Parser::fail(const std::string& expected, std::string hint) const {
   const Token& t = peek();
-  std::string found = t.kind == TokenKind::End ? "the end of the file" : fmt::format("'{}'", t.text.size() > 40 ? std::string(t.text.substr(0, 40)) + "..." : std::string(t.text));
+  std::string found = t.kind == TokenKind::End ? std::string(end_) : fmt::format("'{}'", t.text.size() > 40 ? std::string(t.text.substr(0, 40)) + "..." : std::string(t.text));
   throw ParseError{diagnose(file_, t.at, ErrorKind::Syntax, fmt::format("expected {}, found {}", expected, found)).help(std::move(hint))};
 }
 
@@ -458,6 +458,7 @@ Message Parser::message(const std::string& text, Position at_position) {
     if (!tokens) throw ParseError{diagnose(file_, at_position, ErrorKind::Syntax, "in this message: " + tokens.error().message)};
     for (Token& t : *tokens) t.at = at_position;
     Parser inner(file_, symbols_, std::move(*tokens));
+    inner.ends_at("the end of the braces");
     m.values.push_back(inner.expression());
     if (!inner.at_end()) inner.fail("the end of the braces");
     m.literals.emplace_back();
