@@ -15,7 +15,7 @@ struct LimitReached {
 
 struct BuilderLimits {
   std::size_t memory_bytes = std::size_t{1} << 30;
-  std::uint32_t depth = 1000;  // of a term: those who walk terms may recurse
+  std::uint32_t depth = None;  // of a term: those who walk terms may recurse
 };
 
 class Builder {
