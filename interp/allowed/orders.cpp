@@ -185,7 +185,8 @@ Value Evaluator::nth(TermId id) {
       auto& o = order[index(row)];
       o.resize(index(n));
       std::iota(o.begin(), o.end(), 0);
-      std::stable_sort(o.begin(), o.end(), [&](std::int64_t a, std::int64_t b) { return a != b && relation(row, a, b) < 0; });
+      // Equal keys are in the order of their indices: the relation is total.
+      std::sort(o.begin(), o.end(), [&](std::int64_t a, std::int64_t b) { return a != b && relation(row, a, b) < 0; });
       continue;
     }
     if (n > MostUndecidedOrder) continue;
