@@ -12,6 +12,7 @@
 #include "spec/import/onnx/import_onnx.h"
 #include "tools/ulpian/command.h"
 #include "tools/ulpian/places.h"
+#include "tools/ulpian/printable.h"
 
 namespace ulpian::tools {
 namespace {
@@ -39,7 +40,7 @@ int list(const Options& o, const Common& common) {
   json out = json::array();
   for (const diff::RegisteredBackend& b : registry->backends()) {
     if (common.json) out.push_back({{"name", b.name}, {"description", b.description}, {"command", b.command}, {"file", b.file}});
-    else fmt::print("{:<20} {}\n", b.name, b.description);
+    else fmt::print("{:<20} {}\n", printable(b.name), printable(b.description));
   }
   if (common.json) fmt::print("{}\n", out.dump(2));
   return Success;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/ulpian/command.h"
+#include "tools/ulpian/printable.h"
 
 namespace ulpian::tools {
 namespace {
@@ -85,14 +86,14 @@ void print_table(const diff::ModelCheck& m, bool colour) {
       if (severity(c) > severity(worst)) worst = c;
     }
     if (r.counts.vacuous) verdict += fmt::format(" ({} vacuous)", r.counts.vacuous);
-    fmt::print(Line, op.size() > 28 ? op.substr(0, 25) + "..." : op, r.calls, r.counts.elements, percent(r.counts.equal, r.counts.elements), percent(r.counts.allowed, r.counts.elements),
+    fmt::print(Line, printable(op.size() > 28 ? op.substr(0, 25) + "..." : op), r.calls, r.counts.elements, percent(r.counts.equal, r.counts.elements), percent(r.counts.allowed, r.counts.elements),
                r.counts.outside, r.counts.worst_ulps > 0 ? fmt::format("{:.3g}", r.counts.worst_ulps) : "0", paint(worst, colour), verdict, colour ? "\033[0m" : "");
   }
 }
 
 void print_verdict(const diff::Verdict& v, const char* indent) {
-  if (!v.reason.empty()) fmt::print("{}{}\n", indent, v.reason);
-  if (!v.evidence.empty()) fmt::print("{}the backend says: {}\n", indent, v.evidence.size() > 600 ? "..." + v.evidence.substr(v.evidence.size() - 600) : v.evidence);
+  if (!v.reason.empty()) fmt::print("{}{}\n", indent, printable(v.reason));
+  if (!v.evidence.empty()) fmt::print("{}the backend says: {}\n", indent, printable(v.evidence.size() > 600 ? "..." + v.evidence.substr(v.evidence.size() - 600) : v.evidence));
 }
 
 bool worth_telling(const diff::Verdict& v, bool all) { return v.verdict != diff::Class::Conforms && (v.verdict != diff::Class::Vacuous || all); }
@@ -100,7 +101,7 @@ bool worth_telling(const diff::Verdict& v, bool all) { return v.verdict != diff:
 void print_details(const diff::ModelCheck& m, bool all) {
   for (const diff::NodeCheck& n : m.nodes) {
     if (!worth_telling(n.verdict, all)) continue;
-    fmt::print("\n{}: {}{} ({}){}\n", name_of(n.verdict.verdict), n.op, n.name.empty() ? "" : " \"" + n.name + "\"", n.place, n.exposure == diff::Exposure::Alone ? ", run alone" : "");
+    fmt::print("\n{}: {}{} ({}){}\n", name_of(n.verdict.verdict), printable(n.op), n.name.empty() ? "" : printable(" \"" + n.name + "\""), printable(n.place), n.exposure == diff::Exposure::Alone ? ", run alone" : "");
     print_verdict(n.verdict, "  ");
   }
 }
@@ -173,7 +174,7 @@ void print_check(const diff::ModelCheck& m, const std::string& sample, bool all)
     print_details(m, all);
   }
   print_whole(m, all);
-  fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), m.backend, m.backend_version.empty() ? "" : " " + m.backend_version, colour ? "\033[0m" : "", sample, headline(m));
+  fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), printable(m.backend), m.backend_version.empty() ? "" : printable(" " + m.backend_version), colour ? "\033[0m" : "", sample, headline(m));
 }
 
 }  // namespace ulpian::tools

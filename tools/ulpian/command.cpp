@@ -1,4 +1,5 @@
 #include "tools/ulpian/command.h"
+#include "tools/ulpian/printable.h"
 
 #include <unistd.h>
 
@@ -91,7 +92,7 @@ int report(const Diagnostic& d, const Common& common) {
     fmt::print("{}\n", j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   const bool colour = is_terminal(STDERR_FILENO);
-  fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", to_string(d));
+  fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", printable(to_string(d)));
   return exit_status(d);
 }
 
@@ -110,8 +111,8 @@ void Progress::at(std::size_t done, const std::string& detail) {
   const double t = now();
   if (t - last_ < 0.1 && done < total_) return;
   last_ = t;
-  if (total_) fmt::print(stderr, "\r\033[K{} {}/{} {}", what_, done, total_, detail);
-  else fmt::print(stderr, "\r\033[K{} {} {}", what_, done, detail);
+  if (total_) fmt::print(stderr, "\r\033[K{} {}/{} {}", what_, done, total_, printable(detail));
+  else fmt::print(stderr, "\r\033[K{} {} {}", what_, done, printable(detail));
   std::fflush(stderr);
 }
 

@@ -1,11 +1,14 @@
 // ulpian: the command line. Each subcommand is one file beside this one.
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "tools/ulpian/command.h"
+#include "tools/ulpian/printable.h"
 
 int main(int argc, char** argv) {
   using namespace ulpian::tools;
@@ -35,7 +38,7 @@ int main(int argc, char** argv) {
       all += (all.empty() ? "" : ", ") + c->get_name();
     }
     if (!known) {
-      fmt::print(stderr, "error: no subcommand is called {}\n  help: there are {}; ulpian --help tells more\n", std::string_view(argv[1]).substr(0, 80), all);
+      fmt::print(stderr, "error: no subcommand is called {}\n  help: there are {}; ulpian --help tells more\n", printable(std::string_view(argv[1]).substr(0, 80)), all);
       return UsageError;
     }
   }
@@ -48,10 +51,16 @@ int main(int argc, char** argv) {
     return UsageError;
   }
   try {
-    return chosen ? chosen() : UsageError;
+    const int status = chosen ? chosen() : UsageError;
+    // What was printed may still wait to be written.
+    if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "the result cannot be written");
+    return status;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "error: out of memory; lower --memory-limit, or give smaller extents\n");
     return Undecided;
+  } catch (const std::system_error& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+    return UsageError;
   } catch (const std::exception& e) {
     // A Bug: our mistake, never the user's.
     fmt::print(stderr, "{}\nThis is a fault of Ulpian: please report it with the command and the model.\n", e.what());

@@ -12,6 +12,7 @@
 #include "spec/core/file.h"
 #include "tools/ulpian/command.h"
 #include "tools/ulpian/inputs.h"
+#include "tools/ulpian/printable.h"
 
 namespace ulpian::tools {
 namespace {
@@ -87,8 +88,8 @@ int run_canonical(const Options& o, const Common& common, const std::shared_ptr<
     fmt::print("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
   } else {
     for (std::size_t k = 0; k < outputs->size(); ++k)
-      fmt::print("{}: {}\n", graph->values[static_cast<std::size_t>(graph->outputs[k])].name, summary((*outputs)[k]));
-    for (const Diagnostic& d : notes.undefined) fmt::print(stderr, "note: undefined here, any result conforms: {}\n", to_string(d));
+      fmt::print("{}: {}\n", printable(graph->values[static_cast<std::size_t>(graph->outputs[k])].name), summary((*outputs)[k]));
+    for (const Diagnostic& d : notes.undefined) fmt::print(stderr, "note: undefined here, any result conforms: {}\n", printable(to_string(d)));
   }
   return Success;
 }
@@ -183,7 +184,7 @@ int run_allowed(const Options& o, const Common& common, const std::shared_ptr<co
       j["outputs"].push_back({{"name", name}, {"type", name_of(set.type())}, {"extents", set.extents()}, {"exact", t.exact}, {"sets", t.sets}, {"anything", t.anything}});
       continue;
     }
-    fmt::print("{}: {}{}: {} exact, {} sets, {} admit anything\n", name, name_of(set.type()), to_string(set.extents()), t.exact, t.sets, t.anything);
+    fmt::print("{}: {}{}: {} exact, {} sets, {} admit anything\n", printable(name), name_of(set.type()), to_string(set.extents()), t.exact, t.sets, t.anything);
     for (std::int64_t i = 0; i < std::min<std::int64_t>(set.size(), 4) && set.type() != ElementType::String; ++i) fmt::print("  {}\n", set.describe(i));
   }
   if (common.json) fmt::print("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));

@@ -9,6 +9,7 @@
 #include "interp/session/examples.h"
 #include "spec/language/elaborate.h"
 #include "tools/ulpian/command.h"
+#include "tools/ulpian/printable.h"
 
 namespace ulpian::tools {
 namespace {
@@ -43,7 +44,7 @@ int list(const Common& common) {
     const auto definitions = (*spec)->definitions(name);
     const std::string doc = doc_of(*definitions.front());
     if (common.json) out.push_back({{"name", name}, {"versions", versions_of(**spec, name)}, {"doc", doc}, {"file", definitions.front()->file->path}});
-    else fmt::print("{:<34} {:<30} {}\n", name, versions_of(**spec, name), doc);
+    else fmt::print("{:<34} {:<30} {}\n", printable(name), versions_of(**spec, name), printable(doc));
   }
   if (common.json) fmt::print("{}\n", out.dump(2));
   return Success;
@@ -92,7 +93,7 @@ int show(const Options& o, const Common& common) {
     for (std::uint32_t k = d->at.line; k < (end ? end : lines + 1); ++k) text += d->file->line(k) + "\n";
     while (text.size() > 1 && text[text.size() - 2] == '\n') text.pop_back();
     if (common.json) out.push_back({{"name", *name}, {"since", d->since}, {"file", d->file->path}, {"line", d->at.line}, {"text", text}});
-    else fmt::print("{}# {}:{}\n{}", shown ? "\n" : "", d->file->path, d->at.line, text);
+    else fmt::print("{}# {}:{}\n{}", shown ? "\n" : "", printable(d->file->path), d->at.line, printable(text));
     shown = true;
   }
   if (common.json) fmt::print("{}\n", out.dump(2));
@@ -121,7 +122,7 @@ int check(const Options& o, const Common& common) {
   auto fail = [&](const std::string& title, const std::string& where, const std::string& what) {
     ++failed;
     if (common.json) failures.push_back({{"example", title}, {"place", where}, {"message", what}});
-    else fmt::print("{} ({}): {}\n", title, where, what);
+    else fmt::print("{} ({}): {}\n", printable(title), printable(where), printable(what));
   };
   for (const std::string& name : names) {
     progress.at(++done, name);

@@ -125,6 +125,26 @@ class Help(Case):
         self.expect(2, "spec", "show", "Sofmax", says="no operator")
 
 
+class Output(Case):
+    def test_results_that_cannot_be_written_are_an_error(self):
+        for arguments in (["spec", "list"], ["spec", "show", "Softmax"], ["run", self.save(RELU), "--inputs", self.inputs(np.zeros(2, np.float32))]):
+            with open("/dev/full", "wb") as full:
+                p = subprocess.run([ULPIAN, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60)
+            self.assertEqual(p.returncode, 2, arguments)
+            self.assertIn(b"No space left", p.stderr)
+
+    def test_names_do_not_reach_the_terminal_as_commands(self):
+        evil = "a\x1b[31m\x07\r\x9b2J\u202eb"
+        m = self.save(model([node("Relu", ["x"], [evil])], [value("x")], [value(evil)]))
+        x = self.inputs(np.zeros(2, np.float32))
+        bad = self.save(model([node("Fly", ["x"], ["y"], name=evil)], [value("x")], [value("y")]), "bad.onnx")
+        for arguments in (["run", m, "--inputs", x], ["run", bad, "--inputs", x], ["check", m, "--backend", "ulpian"], ["run", self.path(evil)], [evil],
+                          ["check", bad, "--backend", "ulpian"]):
+            p = self.ulpian(*arguments)
+            for c in "\x1b\x07\r\x9b\u202e":
+                self.assertNotIn(c, p.out + p.err, arguments)
+
+
 class Run(Case):
     def test_outputs_are_files_in_the_order_of_the_graph(self):
         x = np.array([[0.5, -2, 3], [0, 1, -0.0]], np.float32)
