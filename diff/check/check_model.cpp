@@ -25,7 +25,7 @@ Verdict undecided(std::string reason) {
 class Checker {
 public:
   Checker(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Backend& backend, const CheckOptions& options)
-      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), initializer_(graph_.values.size()) {
+      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), initializer_(graph_.values.size()), discrete_(graph_.values.size()) {
     for (const auto& [id, tensor] : graph_.constants) values_[at(id)] = tensor, initializer_[at(id)] = true;
     for (const Node& n : graph_.nodes) {
       reads_.push_back(reads_of(graph_, n));
@@ -158,7 +158,9 @@ private:
     for (const Value& v : answer.values) by_name[v.name] = &v;
     const auto keep = [&](ValueId id) {
       const auto it = by_name.find(graph_.values[at(id)].name);
-      if (it != by_name.end() && it->second->tensor()) values_[at(id)] = *it->second->tensor();
+      if (it == by_name.end() || !it->second->tensor()) return;
+      values_[at(id)] = *it->second->tensor();
+      discrete_[at(id)] = is_integer(values_[at(id)]->type()) || values_[at(id)]->type() == ElementType::Bool;
     };
     for (ValueId id : wanted) keep(id);
     for (ValueId id : graph_.outputs) keep(id);
@@ -254,7 +256,7 @@ private:
     out_.transfers = transfers_ && all;
     if (!out_.transfers) {
       done_ = 0;
-      judge_by_regions({judging_, graph_ptr_, &backend_, model_, functions_inlined_, given_, inputs, &uncut}, out_);
+      judge_by_regions({judging_, graph_ptr_, &backend_, model_, functions_inlined_, given_, inputs, &uncut, discrete_}, out_);
       return;
     }
     // Each operator was judged on what it really got; the model's outputs are those operators' outputs.
@@ -304,7 +306,7 @@ private:
   Values given_;
   MaybeTensors values_;             // seen, or ours; by value
   std::vector<int> uses_;           // by nodes that are still to come
-  std::vector<bool> initializer_;
+  std::vector<bool> initializer_, discrete_;
   std::vector<std::vector<ValueId>> reads_;
   std::size_t done_ = 0;
   bool transfers_ = false;

@@ -18,6 +18,10 @@ public:
   Extractor(const RegionView& view, const std::map<ValueId, Tensor>& constants) : view_(view), whole_(view.graph()), constants_(constants) {
     out_.graph.name = whole_.name;
     out_.graph.source = whole_.source;
+    for (ValueId id : whole_.inputs) {
+      const GraphValue& v = whole_.values[at(id)];
+      static_ = static_ && v.extents && std::all_of(v.extents->begin(), v.extents->end(), [](const Dimension& d) { return d.extent.has_value(); });
+    }
   }
 
   RegionGraph run(const std::vector<int>& nodes, const std::vector<ValueId>& further) {
@@ -64,8 +68,14 @@ private:
     const Tensor& t = view_.values().at(id);
     GraphValue& v = out_.graph.values[at(number)];
     v.type = t.type();
+    // As much is known of its extents as in the whole graph: optimisers go by that.
+    if (v.extents && v.extents->size() == t.extents().size()) return listed(id, number);
     v.extents.emplace();
-    for (std::int64_t e : t.extents()) v.extents->push_back({e, {}});
+    for (std::int64_t e : t.extents()) v.extents->push_back(static_ ? Dimension{e, {}} : Dimension{});
+    return listed(id, number);
+  }
+
+  ValueId listed(ValueId id, ValueId number) {
     out_.graph.inputs.push_back(number);
     out_.inputs.push_back(id);
     return number;
@@ -96,6 +106,7 @@ private:
   const std::map<ValueId, Tensor>& constants_;
   const std::set<ValueId>* made_ = nullptr;
   std::map<ValueId, ValueId> numbers_, given_;
+  bool static_ = true;  // all extents of the whole graph's inputs are numbers
   RegionGraph out_;
 };
 
@@ -111,38 +122,66 @@ RegionView::RegionView(const Graph& graph, std::map<ValueId, Tensor> constants)
   }
 }
 
-std::vector<ValueId> RegionView::landmarks() const {
+RegionView::Landmarks RegionView::landmarks(const std::function<bool(ValueId)>& harmless) const {
   std::set<ValueId> fixed;
   for (const auto& [id, tensor] : constants_) fixed.insert(id);
-  std::vector<ValueId> out;
+  Landmarks out;
   for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
     const bool known = std::all_of(reads_[n].begin(), reads_[n].end(), [&](ValueId id) { return fixed.count(id) != 0; });
     for (ValueId id : graph_->nodes[n].outputs) {
       if (id == AbsentValue || constant(id)) continue;
       if (known) fixed.insert(id);
-      if (known || readers_[at(id)] > 1) out.push_back(id);
+      if (known || harmless(id)) out.harmless.push_back(id);
+      else if (readers_[at(id)] > 1) out.shared.push_back(id);
     }
   }
   return out;
 }
 
-std::vector<Region> RegionView::regions() const {
-  std::vector<int> parent(graph_->nodes.size());
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](int x) {
-    while (parent[static_cast<std::size_t>(x)] != x) x = parent[static_cast<std::size_t>(x)] = parent[static_cast<std::size_t>(parent[static_cast<std::size_t>(x)])];
+namespace {
+
+// Which of `count` things belong together.
+class Groups {
+public:
+  explicit Groups(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0); }
+  int root(int x) {
+    while (parent(x) != x) x = parent(x) = parent(parent(x));
     return x;
-  };
+  }
+  void join(int a, int b) { parent(root(a)) = root(b); }
+
+private:
+  int& parent(int x) { return parent_[static_cast<std::size_t>(x)]; }
+  std::vector<int> parent_;
+};
+
+}  // namespace
+
+std::size_t RegionView::largest_part(const Region& region, ValueId shown) const {
+  std::map<int, int> number;
+  for (int n : region.nodes) number.emplace(n, static_cast<int>(number.size()));
+  Groups groups(number.size());
+  for (int n : region.nodes)
+    for (ValueId id : reads(n))
+      if (const auto maker = number.find(maker_[at(id)]); id != shown && maker != number.end() && !visible(id) && !constant(id)) groups.join(number.at(n), maker->second);
+  std::map<int, std::size_t> sizes;
+  std::size_t largest = 0;
+  for (std::size_t k = 0; k < number.size(); ++k) largest = std::max(largest, ++sizes[groups.root(static_cast<int>(k))]);
+  return largest;
+}
+
+std::vector<Region> RegionView::regions() const {
+  Groups groups(graph_->nodes.size());
   const auto joins = [&](ValueId id) { return maker_[at(id)] >= 0 && !visible(id) && !constant(id); };
   for (std::size_t n = 0; n < graph_->nodes.size(); ++n)
     for (ValueId id : reads_[n])
-      if (joins(id)) parent[static_cast<std::size_t>(root(static_cast<int>(n)))] = root(maker_[at(id)]);
+      if (joins(id)) groups.join(static_cast<int>(n), maker_[at(id)]);
   std::map<int, Region> by_root;
   for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
     // What gives constants is no part of anything.
     const auto& outputs = graph_->nodes[n].outputs;
     if (std::all_of(outputs.begin(), outputs.end(), [&](ValueId id) { return id == AbsentValue || constant(id); })) continue;
-    Region& r = by_root[root(static_cast<int>(n))];
+    Region& r = by_root[groups.root(static_cast<int>(n))];
     r.nodes.push_back(static_cast<int>(n));
     for (ValueId id : outputs)
       if (id != AbsentValue && joins(id) && readers_[at(id)] > 0) r.hidden.push_back(id);

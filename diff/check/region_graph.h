@@ -1,6 +1,7 @@
 // A graph seen through the values that are visible in it. Private to diff/check.
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "diff/check/expectation.h"
@@ -30,9 +31,15 @@ public:
   void show(ValueId id, Tensor value) { visible_.insert_or_assign(id, std::move(value)); }
   void hide(ValueId id) { visible_.erase(id); }
   bool constant(ValueId id) const { return constants_.count(id) != 0; }
-  // Values whose nodes depend on constants only, and those that several nodes read: what optimisers rarely take into something else.
-  std::vector<ValueId> landmarks() const;
+  // What optimisers rarely take into something else: values that depend on constants only, and what `harmless` says; then those that several
+  // nodes read.
+  struct Landmarks {
+    std::vector<ValueId> harmless, shared;
+  };
+  Landmarks landmarks(const std::function<bool(ValueId)>& harmless) const;
   std::vector<Region> regions() const;
+  // How many nodes the largest part has into which the region falls when a value of it is shown.
+  std::size_t largest_part(const Region& region, ValueId shown) const;
   RegionGraph extract(const std::vector<const Region*>& regions, const std::vector<ValueId>& further_outputs) const;
   const std::vector<ValueId>& reads(int node) const { return reads_[static_cast<std::size_t>(node)]; }
   const Graph& graph() const { return *graph_; }

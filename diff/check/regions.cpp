@@ -37,7 +37,9 @@ public:
   }
 
   RegionView run() {
-    whole_model(landmarks());
+    const auto [harmless, shared] = view_.landmarks([&](ValueId id) { return at(id) < q_.discrete.size() && q_.discrete[at(id)]; });
+    whole_model(open(harmless));
+    whole_model(open(shared));
     const RegionView sure = view_;
     while (round()) {
     }
@@ -85,9 +87,9 @@ private:
     if (q_.judging.options->progress) q_.judging.options->progress(static_cast<std::size_t>(trials_), MostTrials, "finding what the backend fuses");
   }
 
-  std::vector<ValueId> landmarks() const {
+  std::vector<ValueId> open(const std::vector<ValueId>& values) const {
     std::vector<ValueId> out;
-    for (ValueId id : view_.landmarks())
+    for (ValueId id : values)
       if (!view_.visible(id) && exposable(id)) out.push_back(id);
     return out;
   }
@@ -134,40 +136,70 @@ private:
     return out;
   }
 
-  // What is tried next in a region: in a large one the value nearest to its middle, in a small one all, then halves of what is left.
-  std::vector<ValueId> candidates(const Region& r) {
+  using Key = std::pair<int, std::size_t>;  // a region by its first node and its size
+  static Key key_of(const Region& r) { return {r.nodes.front(), r.nodes.size()}; }
+
+  std::vector<ValueId> open_values(const Region& r) const {
+    std::vector<ValueId> out;
     for (int n : r.nodes)
       if (has_body(g_.nodes[static_cast<std::size_t>(n)])) return {};
-    std::vector<ValueId> open;
     for (ValueId id : r.hidden)
-      if (!stuck_.count(id) && exposable(id)) open.push_back(id);
-    if (open.empty()) return open;
-    if (open.size() > SmallRegion) return {open[open.size() / 2]};
-    const int failures = failures_[{r.nodes.front(), open.size()}];
-    const std::size_t group = std::max<std::size_t>(1, open.size() >> failures);
-    open.resize(group);
+      if (!stuck_.count(id) && exposable(id)) out.push_back(id);
+    return out;
+  }
+
+  // What is looked at next in a region: in a large one the value that splits it best, of several the one nearest to its middle; in a small one
+  // all, then halves of what is left.
+  std::vector<ValueId> choose(const Region& r, std::vector<ValueId> open) {
+    if (open.size() > SmallRegion) {
+      std::pair<std::size_t, std::size_t> best{r.nodes.size() + 1, 0};
+      ValueId value = open.front();
+      for (std::size_t k = 0; k < open.size(); ++k) {
+        const std::size_t middle = open.size() / 2;
+        const std::pair<std::size_t, std::size_t> now{view_.largest_part(r, open[k]), k > middle ? k - middle : middle - k};
+        if (now < best) best = now, value = open[k];
+      }
+      return {value};
+    }
+    const auto failures = failures_.find({r.nodes.front(), open.size()});
+    open.resize(std::max<std::size_t>(1, open.size() >> (failures == failures_.end() ? 0 : failures->second)));
     return open;
   }
 
+  // All regions at once; when none is left there, values of the other regions in the whole model. False: nothing is left to try.
   bool round() {
     if (!may_try()) return false;
     const std::vector<Region> all = view_.regions();
     std::vector<const Region*> regions;
     std::vector<std::vector<ValueId>> tried;
     std::vector<ValueId> further;
+    const Region* largest = nullptr;
     for (const Region& r : all) {
-      auto c = candidates(r);
-      if (c.empty()) continue;
+      const auto open = open_values(r);
+      if (open.empty()) continue;
+      // A region that gives other bits as soon as it is on its own tells nothing about what is looked at in it.
+      if (changes_alone_.count(key_of(r))) {
+        if (!largest || r.nodes.size() > largest->nodes.size()) largest = &r;
+        continue;
+      }
+      // Where that may be so, nothing is looked at for once: after a first failure, and in parts of such a region.
+      const bool suspect = failed_.count(key_of(r)) || std::any_of(r.nodes.begin(), r.nodes.end(), [&](int n) { return suspects_.count(n) != 0; });
+      tried.push_back(suspect && !steady_.count(key_of(r)) ? std::vector<ValueId>() : choose(r, open));
       regions.push_back(&r);
-      further.insert(further.end(), c.begin(), c.end());
-      tried.push_back(std::move(c));
+      further.insert(further.end(), tried.back().begin(), tried.back().end());
     }
-    if (regions.empty()) return false;
+    if (regions.empty()) return largest && in_whole_model(*largest);
     count();
     const RegionGraph part = view_.extract(regions, further);
     std::map<ValueId, Tensor> seen;
     if (!run_part(part, seen)) return false;
     for (std::size_t k = 0; k < regions.size(); ++k) settle(*regions[k], tried[k], seen);
+    return true;
+  }
+
+  bool in_whole_model(const Region& r) {
+    const std::vector<ValueId> tried = choose(r, open_values(r));
+    if (!exposing_keeps(tried)) failed(r, tried);
     return true;
   }
 
@@ -194,16 +226,22 @@ private:
       }
     for (ValueId id : tried) same = same && seen.count(id);
     if (same) {
+      if (tried.empty()) {
+        steady_.insert(key_of(r));
+        for (int n : r.nodes) suspects_.erase(n);
+      }
       for (ValueId id : tried) view_.show(id, seen.at(id));
-      return;
+    } else if (tried.empty()) {
+      changes_alone_.insert(key_of(r));
+      suspects_.insert(r.nodes.begin(), r.nodes.end());
+    } else if (!failed_.insert(key_of(r)).second || steady_.count(key_of(r))) {
+      failed(r, tried);  // else it may not be what was looked at
     }
-    if (tried.size() == 1) {
-      stuck_.insert(tried[0]);
-      return;
-    }
-    std::size_t open = 0;
-    for (ValueId id : r.hidden) open += !stuck_.count(id) && exposable(id);
-    ++failures_[{r.nodes.front(), open}];
+  }
+
+  void failed(const Region& r, const std::vector<ValueId>& tried) {
+    if (tried.size() == 1) stuck_.insert(tried[0]);
+    else ++failures_[{r.nodes.front(), open_values(r).size()}];
   }
 
   // That regions alone do not mind does not bind the whole model.
@@ -223,7 +261,9 @@ private:
   RegionView view_;
   std::set<ValueId> nameless_;                               // inside functions that are not written out
   std::set<ValueId> stuck_;                                  // could not be shown even alone
-  std::map<std::pair<int, std::size_t>, int> failures_;      // by a region's first node and what is open in it
+  std::map<std::pair<int, std::size_t>, int> failures_;      // by a region's first node and how much is open in it
+  std::set<Key> failed_, steady_, changes_alone_;            // regions on their own: once failed; the same bits with nothing looked at, or others
+  std::set<int> suspects_;                                   // nodes of regions that give others
   Clock::time_point end_;
   int trials_ = 0, depth_ = 0;
   bool out_of_time_ = false;

@@ -14,6 +14,7 @@ struct RegionQuestion {
   Values given;
   MaybeTensors inputs;
   const Outcome* uncut = nullptr;
+  std::vector<bool> discrete;  // by value: known to hold integers or truth values
 };
 
 // The verdict of the uncut model's outputs when exposing values changes them: values are made visible as far as the bits stay, and what lies
