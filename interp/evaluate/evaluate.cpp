@@ -139,7 +139,8 @@ Result<Plan> Plan::make(const core::Program& program, const block::Options& opti
     try {
       state->schedule = block::plan(program, state->sizes, available, state->options);
     } catch (const block::Stop& stop) {
-      return stop.diagnostic;
+      // What is not available is said when it runs: inputs that must be refused are refused first.
+      if (stop.diagnostic.kind != ErrorKind::Unsupported) return stop.diagnostic;
     }
   }
   result.state_ = std::move(state);
@@ -211,6 +212,18 @@ Result<Outputs> run_all(const core::Program& p, block::Options& options, const s
   return out;
 }
 
+// The violated requirement, if there is one, of a program whose outputs cannot be evaluated.
+std::optional<Diagnostic> violated_requirement(const core::Program& program, std::span<const std::optional<Tensor>> inputs, const Limits& limits) {
+  if (program.outputs.empty()) return std::nullopt;
+  core::Program conditions = program;
+  conditions.outputs.clear();
+  conditions.output_names.clear();
+  conditions.undefined.clear();
+  const auto out = evaluate(conditions, inputs, limits);
+  if (out || out.error().kind != ErrorKind::Requirement) return std::nullopt;
+  return out.error();
+}
+
 }  // namespace
 
 Result<Outputs> Plan::run(std::span<const std::optional<Tensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined) const {
@@ -228,6 +241,8 @@ Result<Outputs> Plan::run(std::span<const std::optional<Tensor>> inputs, const L
     failure.kind = ErrorKind::Limit;
     failure.message = program.op + ": the memory of this machine does not suffice";
   }
+  if (failure.kind == ErrorKind::Unsupported)
+    if (auto violated = violated_requirement(program, inputs, limits)) return std::move(*violated);
   if (undefined && *undefined && failure.kind == ErrorKind::Definition) return Outputs(program.outputs.size());
   return failure;
 }

@@ -346,6 +346,11 @@ class Spec(Case):
         self.assertEqual((j["operators"], j["failed"]), (2, 0))
         self.assertGreater(j["examples"], 5)
 
+    def test_every_example_of_every_shipped_definition_holds(self):
+        j = json.loads(self.expect(0, "spec", "check", "--json").out)
+        listed = json.loads(self.expect(0, "spec", "list", "--json").out)
+        self.assertEqual((j["operators"], j["failed"], j["failures"]), (len(listed), 0, []))
+
     def test_an_operator_of_ones_own_runs_without_a_rebuild(self):
         spec = self.write("my_ops.ulp", SOFTSQUARE)
         m = self.save(model([node("SoftSquare", ["x"], ["y"], domain="com.example", limit=3.0)], [value("x", F32, [3])], [value("y", F32, [3])],
