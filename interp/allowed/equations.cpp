@@ -355,7 +355,7 @@ void Equations::scatter(TensorId id) {
         if (at[d]->flag(i) & (Anything | NoValue)) lost = true;
         std::vector<std::int64_t> next;
         for (const Piece& p : pieces_at(*at[d], i)) {
-          if (p.ihi - p.ilo > static_cast<std::int64_t>(MostCombinations)) lost = true;
+          lost = lost || p.ilo < -(std::int64_t{1} << 40) || p.ihi > (std::int64_t{1} << 40) || p.ihi - p.ilo > static_cast<std::int64_t>(MostCombinations);
           for (std::int64_t k = std::max<std::int64_t>(0, p.ilo); k <= std::min(p.ihi, s.extents[d] - 1) && !lost; ++k)
             for (std::int64_t before : positions) next.push_back(before * s.extents[d] + k);
         }
