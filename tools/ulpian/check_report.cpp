@@ -107,11 +107,11 @@ void print_details(const diff::ModelCheck& m, bool all) {
 }
 
 void print_whole(const diff::ModelCheck& m, bool all) {
-  if (!m.exposing.empty()) fmt::print("\nwith intermediate values as outputs the backend {}: operators were run alone\n", m.exposing);
-  fmt::print("\nuncut model: {}\n", m.note);
+  if (!m.exposing.empty()) fmt::print("\nwith intermediate values as outputs the backend {}: operators were run alone\n", printable(m.exposing));
+  fmt::print("\nuncut model: {}\n", printable(m.note));
   for (const diff::RegionCheck& r : m.regions) {
     if (!worth_telling(r.verdict, all)) continue;
-    fmt::print("  {}: {}\n", name_of(r.verdict.verdict), r.operators);
+    fmt::print("  {}: {}\n", name_of(r.verdict.verdict), printable(r.operators));
     print_verdict(r.verdict, "    ");
   }
   if (m.regions.empty() && m.whole.verdict != diff::Class::Conforms) {
@@ -174,7 +174,7 @@ void print_check(const diff::ModelCheck& m, const std::string& sample, bool all)
     print_details(m, all);
   }
   print_whole(m, all);
-  fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), printable(m.backend), m.backend_version.empty() ? "" : printable(" " + m.backend_version), colour ? "\033[0m" : "", sample, headline(m));
+  fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), printable(m.backend), m.backend_version.empty() ? "" : printable(" " + m.backend_version), colour ? "\033[0m" : "", printable(sample), headline(m));
 }
 
 }  // namespace ulpian::tools
