@@ -57,6 +57,7 @@ TEST(Lists, FunctionsOfThePreludeAndBuiltIn) {
   EXPECT_EQ(shown("[put([1, 2, 3], 1, 9), insert([1, 2], 1, 9), drop([1, 2, 3], 0)]"), "[[1, 9, 3], [1, 9, 2], [2, 3]]");
   EXPECT_EQ(shown("distinct([1, 2, 1, 3, 2])"), "[1, 2, 3]");
   EXPECT_EQ(shown("fold(fn(a, b) = a * 10 + b, 0, [1, 2, 3])"), "123");
+  EXPECT_EQ(shown("fold(fn(a, b) = a + b, 0, range(380))"), "72010");
   EXPECT_EQ(shown("axes_of([-1, 0], [4, 5, 6])"), "[0, 2]");
   EXPECT_EQ(shown("axes_of([2, -1], [4, 5, 6])"), "axes [2, -1] name an axis twice");
   EXPECT_EQ(shown("axis_of(3, [4, 5, 6])"), "axis 3 is outside [-3, 3)");

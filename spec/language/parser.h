@@ -69,6 +69,10 @@ private:
   const Expr* call(const Expr* callee, Position at_position);
   const Expr* primary();
   const Expr* named_form(Position at_position);
+  bool reduction_follows(std::string_view word) const;
+  const Expr* lambda(Position at_position);
+  const Expr* comprehension(ExprKind kind, Position at_position);
+  const Expr* one_of(Position at_position);
   const Expr* list(Position at_position);
   const Expr* reduce(Position at_position, Symbol kind);
   const Expr* accumulate(Position at_position);

@@ -467,61 +467,62 @@ const Expr* Parser::scatter(Position at_position) {
   return &e;
 }
 
+// Whether a reduction stands here, behind its name: `(k < n` or, with its accumulator's type, `[A](k < n`.
+bool Parser::reduction_follows(std::string_view word) const {
+  if (at("(")) return binder_follows(1) || (at(")", 1) && word == "count");
+  if (!at("[")) return false;
+  std::size_t ahead = 1;
+  for (std::size_t open = 1; open && peek(ahead).kind != TokenKind::End; ++ahead) {
+    if (at("[", ahead)) ++open;
+    else if (at("]", ahead)) --open;
+  }
+  return at("(", ahead) && binder_follows(ahead + 1);
+}
+
+const Expr* Parser::lambda(Position at_position) {
+  expect("(");
+  Expr& e = make(ExprKind::Lambda, at_position);
+  e.parameters = parameters();
+  expect("=");
+  const Expr* body = expression();
+  e.args = {body};
+  return &e;
+}
+
+const Expr* Parser::comprehension(ExprKind kind, Position at_position) {
+  expect("(");
+  auto bound = inside([&] { return binders(")"); });
+  const Expr* body = kind == ExprKind::Where ? not_() : expression();
+  Expr& e = make(kind, at_position);
+  e.binders = std::move(bound);
+  e.args = {body};
+  return &e;
+}
+
+const Expr* Parser::one_of(Position at_position) {
+  expect("of");
+  expect("(");
+  auto xs = inside([&] { return items(")"); });
+  if (xs.empty()) fail("an alternative");
+  Expr& e = make(ExprKind::OneOf, at_position);
+  e.args = std::move(xs);
+  return &e;
+}
+
+// A name, or what begins with a word that is a name elsewhere.
 const Expr* Parser::named_form(Position at_position) {
   const std::string_view word = peek().text;
   if (is_one_of(word, Reserved) && word != "fn") fail("an expression");
   const Symbol symbol = name();
-  if (word == "fn" && at("(")) {
-    next();
-    Expr& e = make(ExprKind::Lambda, at_position);
-    e.parameters = parameters();
-    expect("=");
-    const Expr* body = expression();
-    e.args = {body};
-    return &e;
-  }
-  if (is_one_of(word, ReduceNames)) {
-    if (at("(") && (binder_follows(1) || (at(")", 1) && word == "count"))) return reduce(at_position, symbol);
-    if (at("[")) {
-      // `sum[A](k < K)`: the accumulator's type stands between the name and the binders.
-      std::size_t ahead = 1, open = 1;
-      for (; open && peek(ahead).kind != TokenKind::End; ++ahead) {
-        if (at("[", ahead)) ++open;
-        else if (at("]", ahead)) --open;
-      }
-      if (at("(", ahead) && binder_follows(ahead + 1)) return reduce(at_position, symbol);
-    }
-  }
+  const bool binds = at("(") && binder_follows(1);
+  if (word == "fn" && at("(")) return lambda(at_position);
+  if (is_one_of(word, ReduceNames) && reduction_follows(word)) return reduce(at_position, symbol);
   if (word == "accumulate" && at("(")) return accumulate(at_position);
-  if (word == "each" && at("(") && (binder_follows(1) || at(")", 1))) {
-    next();
-    auto bound = inside([&] { return binders(")"); });
-    const Expr* body = expression();
-    Expr& e = make(ExprKind::Each, at_position);
-    e.binders = std::move(bound);
-    e.args = {body};
-    return &e;
-  }
-  if (word == "where" && at("(") && binder_follows(1)) {
-    next();
-    auto bound = inside([&] { return binders(")"); });
-    const Expr* body = not_();
-    Expr& e = make(ExprKind::Where, at_position);
-    e.binders = std::move(bound);
-    e.args = {body};
-    return &e;
-  }
-  if (word == "argsort" && at("(") && binder_follows(1)) return argsort(at_position);
-  if (word == "scatter" && at("(") && binder_follows(1)) return scatter(at_position);
-  if (word == "one" && at("of")) {
-    next();
-    expect("(");
-    auto xs = inside([&] { return items(")"); });
-    if (xs.empty()) fail("an alternative");
-    Expr& e = make(ExprKind::OneOf, at_position);
-    e.args = std::move(xs);
-    return &e;
-  }
+  if (word == "each" && (binds || (at("(") && at(")", 1)))) return comprehension(ExprKind::Each, at_position);
+  if (word == "where" && binds) return comprehension(ExprKind::Where, at_position);
+  if (word == "argsort" && binds) return argsort(at_position);
+  if (word == "scatter" && binds) return scatter(at_position);
+  if (word == "one" && at("of")) return one_of(at_position);
   Expr& e = make(ExprKind::Name, at_position);
   e.symbol = symbol;
   return &e;
