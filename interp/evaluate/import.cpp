@@ -414,9 +414,11 @@ NodeId Planner::import_reduce(TermId id) {
   const std::size_t depth = scope_.size();
   std::vector<VariableId> former;
   for (core::Variable v : view.variables) former.push_back(variables_[v]);
+  Extents domain;
   for (std::size_t k = 0; k < view.variables.size(); ++k) {
     partial.clear();
-    args.push_back(nodes_.integer(bound_variable(view.variables[k], view.extents[k], partial)));
+    domain.push_back(bound_variable(view.variables[k], view.extents[k], partial));
+    args.push_back(nodes_.integer(domain.back()));
     binders.push_back(variables_[view.variables[k]]);
     scope_.push_back(binders.back());
     if (partial.empty()) continue;
@@ -436,6 +438,10 @@ NodeId Planner::import_reduce(TermId id) {
   }
   scope_.resize(depth);
   restore(view.variables, former);
+  // Positions are counted in 64 bits; no machine visits so many anyway.
+  const auto positions = element_count(domain);
+  if (!positions || *positions > (std::int64_t{1} << 50))
+    stop(ErrorKind::Limit, fmt::format("a reduction over the index space {} is too long to evaluate", to_string(domain)), t.place);
   Node node{.kind = NodeKind::Reduce, .type = t.type, .operation = t.operation, .flags = HasBinder, .place = t.place};
   NodeId keep = filter;
   if (later_varies) {

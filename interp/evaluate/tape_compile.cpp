@@ -1,5 +1,7 @@
 #include "interp/evaluate/tape_compile.h"
 
+#include "interp/evaluate/planner.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -64,7 +66,12 @@ int TapeCompiler::level_of(const VariableSet& free) const {
 }
 
 Register TapeCompiler::make_register(ElementType type, bool uniform) {
-  ensure(tape_.registers.size() < NoRegister, "a term needs too many registers");
+  if (tape_.registers.size() >= NoRegister) {
+    Diagnostic d;
+    d.kind = ErrorKind::Limit;
+    d.message = "a term of this definition is too large to evaluate in blocks; the scalar evaluator has no such limit";
+    throw Stop{std::move(d)};
+  }
   tape_.registers.push_back(info_of(type, uniform));
   lane_copy_.push_back(NoRegister);
   register_level_.push_back(0);
