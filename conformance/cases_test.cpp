@@ -33,7 +33,6 @@ const std::map<std::string, std::string> NotYet = {
 // Alternatives that a case allows and the profile "standard" does not, and why: a case says what some reading of the text bears, a definition
 // settles one where it says enough.
 const std::map<std::string, std::string> Sharper = {
-    {"reduce_minmax_nan_position", "NaN propagates; ignoring it in all elements alike is a deviation of its own"},
     {"resize_nearest_keeps_batch", "an axis of scale 1 is not resized"},
 };
 
