@@ -68,7 +68,7 @@ std::optional<TermId> Elaborator::term_as(const Context& c, Position at, TermId 
     return number_as(c, at, t.type == ElementType::Z ? Value::of(static_cast<std::int64_t>(t.data)) : number(b_.program().reals[t.data]), type);
   // A choice between static numbers takes the type of what it meets.
   if (t.kind != core::TermKind::Select || type == ElementType::Z) return std::nullopt;
-  spend(1);
+  spend(8);  // shared choices are converted once per use
   const auto arguments = b_.program().arguments_of(id);
   const TermId condition = arguments[0], x = arguments[1], y = arguments[2];
   const auto p = term_as(c, at, x, type);
