@@ -1,5 +1,6 @@
 # Compiler settings of the whole project.
 option(ULPIAN_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
+option(ULPIAN_FUZZERS "Link the harnesses (*_fuzz.cpp) with libFuzzer (clang only); else with a driver that replays files" OFF)
 option(ULPIAN_WARNINGS_AS_ERRORS "Warnings stop the build" ON)
 
 set(CMAKE_CXX_STANDARD 20)
@@ -36,5 +37,11 @@ endif()
 if(ULPIAN_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
+endif()
+if(ULPIAN_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "ULPIAN_FUZZERS needs clang (the preset `fuzz`); with other compilers the harnesses replay files.")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 include_directories("${PROJECT_SOURCE_DIR}")

@@ -1,17 +1,41 @@
-# One way to declare a folder: its sources are `*.cpp`, its tests `*_test.cpp` beside them.
+# One way to declare a folder: its sources are `*.cpp`, its tests `*_test.cpp` and its fuzzing harnesses `*_fuzz.cpp` beside them.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
+# All harnesses: `ninja fuzzers`.
+add_custom_target(fuzzers)
+
+# One harness, x_fuzz.cpp with its inputs in testdata/x_fuzz: with ULPIAN_FUZZERS a libFuzzer program, else a program that replays files and
+# mutants of them (tools/fuzzing/replay.cpp), which is then a test.
+function(ulpian_fuzz source)
+  get_filename_component(name "${source}" NAME_WE)
+  set(target "ulpian_${name}")
+  add_executable(${target} "${source}")
+  target_link_libraries(${target} PRIVATE ${ARGN})
+  add_dependencies(fuzzers ${target})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzzers")
+  if(ULPIAN_FUZZERS)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    return()
+  endif()
+  target_link_libraries(${target} PRIVATE ulpian_replay)
+  string(REPLACE "_fuzz" "" title "${name}")
+  add_test(NAME fuzz.${title} COMMAND ${target} --rounds 300 --seed 1 "${PROJECT_BINARY_DIR}/fuzz_seeds/${name}"
+    "${CMAKE_CURRENT_SOURCE_DIR}/testdata/${name}")
+  set_tests_properties(fuzz.${title} PROPERTIES FIXTURES_REQUIRED fuzz_seeds TIMEOUT 600)
+endfunction()
+
 # ulpian_library(NAME [USES targets...] [TEST_USES targets...])
-# makes the library ulpian_NAME from the folder's sources and, if it has tests, the program ulpian_NAME_test.
+# makes the library ulpian_NAME from the folder's sources and, if it has tests, the program ulpian_NAME_test. Harnesses link what tests do.
 function(ulpian_library name)
   cmake_parse_arguments(A "" "" "USES;TEST_USES;EXCLUDE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   file(GLOB tests CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
-  if(tests)
-    list(REMOVE_ITEM sources ${tests})
+  file(GLOB harnesses CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_fuzz.cpp")
+  if(tests OR harnesses)
+    list(REMOVE_ITEM sources ${tests} ${harnesses})
   endif()
   foreach(e ${A_EXCLUDE})
     list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/${e}")
@@ -25,4 +49,7 @@ function(ulpian_library name)
     target_compile_definitions(ulpian_${name}_test PRIVATE ULPIAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     gtest_discover_tests(ulpian_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600)
   endif()
+  foreach(harness ${harnesses})
+    ulpian_fuzz("${harness}" ulpian_${name} ${A_TEST_USES})
+  endforeach()
 endfunction()
