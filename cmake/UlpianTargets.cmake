@@ -22,7 +22,7 @@ function(ulpian_fuzz source)
   endif()
   target_link_libraries(${target} PRIVATE ulpian_replay)
   string(REPLACE "_fuzz" "" title "${name}")
-  add_test(NAME fuzz.${title} COMMAND ${target} --rounds 300 --seed 1 "${PROJECT_BINARY_DIR}/fuzz_seeds/${name}"
+  add_test(NAME fuzz.${title} COMMAND ${target} --rounds 1000 --seed 1 "${PROJECT_BINARY_DIR}/fuzz_seeds/${name}"
     "${CMAKE_CURRENT_SOURCE_DIR}/testdata/${name}")
   set_tests_properties(fuzz.${title} PROPERTIES FIXTURES_REQUIRED fuzz_seeds TIMEOUT 600)
 endfunction()
