@@ -19,18 +19,8 @@ import onnxruntime
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MODELS = [  # name, file below .venv/models, inputs; `reference`: whether the ReferenceEvaluator runs it
-    ("magika", "magika-*/magika/models/standard_v3_3/model.onnx", False, lambda r: {"bytes": r.integers(0, 257, (2, 2048)).astype(np.int32)}),
-    ("silero-vad", "silero-vad-*/silero_vad/data/silero_vad_16k_sequence.onnx", True,
-     lambda r: {"input": r.normal(0, 0.1, (20, 576)).astype(np.float32), "h": np.zeros((1, 1, 128), np.float32), "c": np.zeros((1, 1, 128), np.float32)}),
-    ("ppocr-cls", "rapidocr-onnxruntime-*/rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", True,
-     lambda r: {"x": r.uniform(-1, 1, (1, 3, 48, 192)).astype(np.float32)}),
-    ("ppocr-rec", "rapidocr-onnxruntime-*/rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", True,
-     lambda r: {"x": r.uniform(-1, 1, (1, 3, 48, 320)).astype(np.float32)}),
-    ("basic-pitch", "basic-pitch-*/basic_pitch/saved_models/icassp_2022/nmp.onnx", True,
-     lambda r: {"serving_default_input_2:0": r.normal(0, 0.1, (1, 43844, 1)).astype(np.float32)}),
-]
+from standard_models import MODELS, ROOT
+
 NUMPY = {"float32": "f32", "int32": "i32", "int64": "i64"}
 
 
@@ -120,15 +110,15 @@ def seconds(t):
 def bench_models(program, o, report):
     print(f"{'model':<12} {'ulpian':>10} {'first':>10} {'onnxruntime':>12} {'reference':>10} {'ref/ulpian':>11} {'ulpian/ort':>11}")
     faster, slower = [], []
-    for name, pattern, has_reference, draw in MODELS:
+    for entry in MODELS:
+        name, has_reference = entry.name, entry.reference
         if o.only and not re.search(o.only, name):
             continue
-        files = glob.glob(os.path.join(ROOT, ".venv/models", pattern))
-        if not files:
-            sys.exit(f"bench: the model {pattern} is missing; run tools/setup")
-        with open(files[0], "rb") as f:
+        if not entry.file():
+            sys.exit(f"bench: the model {entry.pattern} is missing; run tools/setup")
+        with open(entry.file(), "rb") as f:
             model = f.read()
-        inputs = draw(np.random.default_rng(1))
+        inputs = entry.draw(np.random.default_rng(1))
         ours = Ulpian(program)
         try:
             sides = {"ulpian": ours.prepare(model, inputs), "onnxruntime": onnx_runtime(model, inputs)}
