@@ -12,7 +12,7 @@ using core::TensorId;
 using core::TensorKind;
 using core::TermId;
 
-Schedule Planner::run(std::span<const std::optional<Extents>> available) {
+Schedule Planner::run(std::span<const std::optional<Extents>> available, bool checked) {
   out_.of_tensor.assign(program_.tensors.size(), None);
   for (TensorId t = 0; t < available.size(); ++t)
     if (available[t]) {
@@ -57,10 +57,19 @@ Schedule Planner::run(std::span<const std::optional<Extents>> available) {
         out_.extended.push_back(b);
       }
     };
-    check(program_.path, CheckKind::Path);
-    check(program_.requirements, CheckKind::Requirement);
-    check(program_.undefined, CheckKind::Undefined);
+    if (!checked) {
+      check(program_.path, CheckKind::Path);
+      check(program_.requirements, CheckKind::Requirement);
+      check(program_.undefined, CheckKind::Undefined);
+    }
+    out_.checked = true;
     for (TensorId t : outputs) {
+      // Index variables are few: of very many outputs the rest is for the next schedule.
+      if (nodes_.variable_count() > MaxVariables / 2 && tensors_[t].buffer == None && !out_.extended.empty()) {
+        out_.complete = false;
+        break;
+      }
+      import_in_order(t);
       const BufferId b = buffer_of(t);
       if (std::ranges::find(out_.extended, b) == out_.extended.end()) out_.extended.push_back(b);
     }
@@ -122,6 +131,7 @@ void Planner::recurrence(std::uint32_t group) {
   step.kind = StepKind::Recurrence;
   step.place = program_.tensor(r.members[0]).place;
   around_.group = group;
+  if (nodes_.full(r.variables.size())) stop(ErrorKind::Limit, "the program has too many index variables", step.place);
   for (std::size_t k = 0; k < r.variables.size(); ++k) {
     step.extents.push_back(extent_of(r.extents[k], "an extent of a recurrence", step.place));
     // A variable of its own even where the extent is one: its value comes from the loop.
@@ -139,7 +149,6 @@ void Planner::recurrence(std::uint32_t group) {
     tensors_[m].state = Import::State::Stored;
     step.members.push_back(tensors_[m].buffer);
   }
-  if (nodes_.full()) stop(ErrorKind::Limit, "the program has too many index variables", step.place);
   around_.steps = &step.body;
   for (around_.member = 0; around_.member < r.members.size(); ++around_.member) {
     const TensorId m = r.members[around_.member];

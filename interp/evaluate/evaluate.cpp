@@ -68,12 +68,13 @@ struct Binding {
   }
 };
 
-Schedule plan(const core::Program& p, const std::vector<std::optional<std::int64_t>>& sizes, std::span<const std::optional<Extents>> available, Options& options) {
+Schedule plan(const core::Program& p, const std::vector<std::optional<std::int64_t>>& sizes, std::span<const std::optional<Extents>> available, Options& options,
+              bool checked = false) {
   try {
-    return Planner(p, sizes, options).run(available);
+    return Planner(p, sizes, options).run(available, checked);
   } catch (const MembersMayPoison&) {
     options.member_poison = true;
-    return Planner(p, sizes, options).run(available);
+    return Planner(p, sizes, options).run(available, checked);
   }
 }
 
@@ -160,12 +161,13 @@ Result<Outputs> run_all(const core::Program& p, block::Options& options, const s
     if (p.inputs[k] != core::None) runner.cells[p.inputs[k]].tensor = inputs[k];
   const block::Schedule* schedule = first ? &*first : nullptr;
   block::Schedule later;
+  bool checked = false;
   for (;;) {
     if (schedule == nullptr) {
       std::vector<std::optional<Extents>> available(p.tensors.size());
       for (std::size_t t = 0; t < available.size(); ++t)
         if (runner.cells[t].tensor) available[t] = runner.cells[t].tensor->extents();
-      later = block::plan(p, binding.sizes, available, options);
+      later = block::plan(p, binding.sizes, available, options, checked);
       schedule = &later;
     }
     runner.run(*schedule, [&](const block::Check& c, bool holds) {
@@ -182,6 +184,7 @@ Result<Outputs> run_all(const core::Program& p, block::Options& options, const s
       }
     });
     if (schedule->complete) break;
+    checked = schedule->checked;
     for (std::size_t s = 0; s < p.sizes.size(); ++s) {
       const core::TensorId t = p.sizes[s].defined_by;
       if (t == core::None || binding.sizes[s] || !runner.cells[t].tensor) continue;

@@ -288,6 +288,9 @@ bool Planner::inlines(TensorId id, NodeId body, double volume) {
   if (around_.steps != nullptr && (nodes_[body].flags & ReadsMember) != 0) return false;
   const double w = weight(body);
   if (w <= 3) return true;
+  // Each use of what is inlined walks its levels.
+  constexpr std::uint16_t MostHeight = 300;
+  if (nodes_[body].height > MostHeight) return false;
   double size = 1;
   for (std::int64_t e : extents_of(id)) size *= static_cast<double>(e);
   const bool output = std::ranges::find(program_.outputs, id) != program_.outputs.end();
@@ -332,8 +335,9 @@ NodeId Planner::import_read(TermId id) {
   }
   const NodeId otherwise = with_else && !all_inside ? import(a.back()) : None;
   Import& source = tensors_[tensor];
-  if (source.state == Import::State::Unseen && n.kind == TensorKind::Comprehension) {
-    import_body(tensor);
+  if ((source.state == Import::State::Unseen || source.state == Import::State::Imported) && n.kind == TensorKind::Comprehension) {
+    if (source.state == Import::State::Unseen) import_body(tensor);
+    tensors_[tensor].state = Import::State::Busy;
     double volume = 1;
     for (VariableId v : scope_) volume *= static_cast<double>(std::max<std::int64_t>(1, nodes_.variable_data(v).extent));
     if (inlines(tensor, tensors_[tensor].body, volume)) tensors_[tensor].state = Import::State::Inlined;
@@ -384,6 +388,41 @@ void Planner::import_body(TensorId id) {
   tensors_[id].body = body;
   restore(n.variables, former);
   scope_ = outer;
+}
+
+// Bodies of tensors that are certainly read, from the first on: a long chain of tensors is then no deep one.
+void Planner::import_in_order(TensorId id) {
+  constexpr std::size_t Small = 1000;
+  if (program_.terms.size() < Small) return;
+  std::vector<TensorId> all;
+  std::vector<bool> seen_tensor(program_.tensors.size()), seen_term(program_.terms.size());
+  std::vector<TermId> stack;
+  const auto need = [&](TensorId t) {
+    if (seen_tensor[t] || tensors_[t].state != Import::State::Unseen || program_.tensor(t).kind != TensorKind::Comprehension) return;
+    seen_tensor[t] = true;
+    all.push_back(t);
+    stack.push_back(program_.tensor(t).body);
+  };
+  need(id);
+  while (!stack.empty()) {
+    const TermId x = stack.back();
+    stack.pop_back();
+    if (seen_term[x] || terms_[x] != None) continue;
+    seen_term[x] = true;
+    const core::Term& t = program_.term(x);
+    auto a = program_.arguments_of(x);
+    if (t.kind == TermKind::Read || t.kind == TermKind::ReadElse) need(static_cast<TensorId>(t.data));
+    // What may not be chosen need not be meaningful.
+    if (t.kind == TermKind::Select || t.kind == TermKind::Choice) a = a.first(1);
+    if (t.kind == TermKind::ReadElse) a = a.first(a.size() - 1);
+    stack.insert(stack.end(), a.begin(), a.end());
+  }
+  std::ranges::sort(all);
+  for (TensorId t : all) {
+    if (t == id || tensors_[t].state != Import::State::Unseen) continue;
+    import_body(t);
+    if (tensors_[t].state == Import::State::Busy) tensors_[t].state = Import::State::Imported;
+  }
 }
 
 // --- binders
@@ -511,6 +550,7 @@ NodeId Planner::import_fold(TermId id) {
   }
   args.push_back(initial);
   const VariableId former_accumulator = variables_[view.accumulator];
+  if (nodes_.full()) stop(ErrorKind::Limit, "the program has too many index variables", t.place);
   bind(view.accumulator, nodes_.fresh(t.type, 0));
   binders.push_back(variables_[view.accumulator]);
   NodeId body = import(view.body);

@@ -89,6 +89,7 @@ NodeId Nodes::make(Node node, std::span<const NodeId> args) {
   VariableSet free;
   for (NodeId a : args) {
     free |= free_[a];
+    node.height = std::max(node.height, static_cast<std::uint16_t>(std::min(nodes_[a].height + 1, 65535)));
     node.flags = static_cast<std::uint16_t>(node.flags | (nodes_[a].flags & (HasBinder | Expensive | ReadsMember | MayPoison)));
   }
   if (node.kind == NodeKind::Variable) free.add(static_cast<VariableId>(node.data));

@@ -71,6 +71,7 @@ struct Node {
   ElementType type = ElementType::Z;
   std::uint8_t operation = 0;
   std::uint16_t flags = 0;
+  std::uint16_t height = 1;            // levels of nodes in this one, at most 65535
   std::uint32_t first = 0, count = 0;  // of Nodes::arguments
   std::uint32_t binders = None;
   std::uint32_t place = 0;             // of the program's places
@@ -119,7 +120,8 @@ public:
   VariableId fresh(ElementType type, std::int64_t extent);
   VariableData& variable_data(VariableId v) { return variables_[v]; }
   const VariableData& variable_data(VariableId v) const { return variables_[v]; }
-  bool full() const { return variables_.size() >= MaxVariables - 8; }
+  bool full(std::size_t more = 1) const { return variables_.size() + more > MaxVariables; }
+  std::size_t variable_count() const { return variables_.size(); }
 
   // --- making nodes
   NodeId integer(std::int64_t value);

@@ -27,19 +27,20 @@ struct Schedule {
   std::vector<BufferId> extended;       // buffers that must outlive the schedule: outputs, and what later schedules read
   std::vector<std::size_t> last_use;    // per buffer: the last step that reads it
   std::vector<std::pair<BufferId, core::TensorId>> literals;
-  bool complete = true;                 // false: sizes have to be measured first
+  bool complete = true;                 // false: sizes have to be measured first, or only some outputs are made
+  bool checked = false;                 // the checks are in this schedule, or in an earlier one
 };
 
 class Planner {
 public:
   // `sizes`: what is known of them. `kept`: tensors computed by earlier schedules (their extents are known), as Schedule::of_tensor numbers.
   Planner(const core::Program& program, std::vector<std::optional<std::int64_t>> sizes, const Options& options);
-  // `available`: per tensor, its extents if an earlier schedule has computed it.
-  Schedule run(std::span<const std::optional<Extents>> available);
+  // `available`: per tensor, its extents if an earlier schedule has computed it. `checked`: an earlier schedule had the checks.
+  Schedule run(std::span<const std::optional<Extents>> available, bool checked = false);
 
 private:
   struct Import {
-    enum class State : std::uint8_t { Unseen, Busy, Inlined, Stored } state = State::Unseen;
+    enum class State : std::uint8_t { Unseen, Busy, Imported, Inlined, Stored } state = State::Unseen;
     NodeId body = None;
     std::vector<VariableId> axes;   // of the body
     BufferId buffer = None;
@@ -61,6 +62,7 @@ private:
   void bind(core::Variable v, VariableId id);
   VariableId variable_for(core::Variable v, std::int64_t extent, std::uint32_t place);
   void import_body(core::TensorId id);
+  void import_in_order(core::TensorId id);
   NodeId computed_only(core::TensorId id, std::span<const NodeId> index, NodeId value, std::uint32_t place);
   std::int64_t extent_of(core::TermId id, std::string_view what, std::uint32_t place);
   Extents extents_of(core::TensorId id);

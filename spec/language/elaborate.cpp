@@ -169,6 +169,7 @@ core::Program Elaborator::run(const Call& call) {
     d.hint = "give its definition with --spec FILE; `ulpian spec list` shows what is defined";
     throw ElaborationError{std::move(d)};
   }
+  allow_for(call);
   b_.program().op = call.op;
   alternatives_ = call.alternatives;
   Values inputs;
@@ -230,6 +231,13 @@ Diagnostic of_limit(const ExactTooLarge& x, const Call& call) {
   return d;
 }
 
+Diagnostic of_limit(const TimeIsUp& x, const Call& call) {
+  Diagnostic d;
+  d.kind = ErrorKind::Limit;
+  d.message = fmt::format("elaborating {} {}", call.op, x.what);
+  return d;
+}
+
 }  // namespace
 
 Result<core::Program> elaborate(const Specification& specification, const Call& call, const ElaborationLimits& limits) {
@@ -240,6 +248,8 @@ Result<core::Program> elaborate(const Specification& specification, const Call& 
   } catch (const LimitReached& x) {
     return of_limit(x, call);
   } catch (const ExactTooLarge& x) {
+    return of_limit(x, call);
+  } catch (const TimeIsUp& x) {
     return of_limit(x, call);
   } catch (const UndecidedCondition& x) {
     Diagnostic d;
@@ -268,6 +278,8 @@ Result<std::vector<core::Program>> elaborate_all(const Specification& specificat
     } catch (const LimitReached& x) {
       return of_limit(x, call);
     } catch (const ExactTooLarge& x) {
+      return of_limit(x, call);
+    } catch (const TimeIsUp& x) {
       return of_limit(x, call);
     } catch (const UndecidedCondition&) {
       decisions.push_back(false);

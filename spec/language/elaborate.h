@@ -1,6 +1,8 @@
 // Elaboration: an operator's definition, applied to attributes and to inputs of known types, becomes a core program.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,9 +42,12 @@ struct Call {
 struct ElaborationLimits {
   std::size_t memory_bytes = 128u << 20;  // of static values, and as much of the program
   std::int64_t steps = 2'000'000;         // expressions evaluated, or as much work
-  int call_depth = 400;
+  std::int64_t steps_per_item = 1000;     // more, for each input, output, and element of attributes and static inputs
+  int call_depth = 400;                   // of calls whose value something else is made of; those that end a function don't count
   int term_depth = 1000;                  // of one expression of the program: evaluators may recurse so deep
   int splits = 64;                        // programs that undecided conditions may split one call into
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  const std::atomic<bool>* cancelled = nullptr;  // set from another thread: stop soon
 };
 
 // One program; a condition on size symbols that would need several is an error (kind Unsupported) that names it.

@@ -63,11 +63,31 @@ void Elaborator::fail_requirement(const Context& c, Position at, std::string mes
 
 void Elaborator::step(const Context& c, Position at) {
   if (++steps_ > limits_.steps) fail(c, at, fmt::format("elaboration takes more than {} steps", limits_.steps), ErrorKind::Limit);
+  if (steps_ >= next_look_) look_at_time();
 }
 
 void Elaborator::spend(std::size_t steps) {
   steps_ += static_cast<std::int64_t>(steps);
   if (steps_ > limits_.steps) throw LimitReached{fmt::format("than {} steps", limits_.steps)};
+  if (steps_ >= next_look_) look_at_time();
+}
+
+void Elaborator::look_at_time() {
+  constexpr std::int64_t StepsBetween = 4096;
+  next_look_ = steps_ + StepsBetween;
+  if (limits_.cancelled != nullptr && limits_.cancelled->load(std::memory_order_relaxed)) throw TimeIsUp{"was cancelled"};
+  if (std::chrono::steady_clock::now() > limits_.deadline) throw TimeIsUp{"took longer than the time allowed"};
+}
+
+// Calls with much in them may take more steps than small ones; the bound on steps holds off hostile definitions.
+void Elaborator::allow_for(const Call& call) {
+  constexpr std::size_t FewItems = 100, MostItems = 100'000;
+  std::size_t items = call.inputs.size() + call.outputs;
+  for (const InputDescription& in : call.inputs)
+    if (in.value) items += static_cast<std::size_t>(in.value->size());
+  for (const auto& [name, value] : call.attributes)
+    std::visit([&](const auto& x) { if constexpr (requires { x.begin(); }) items += x.size(); }, value);
+  limits_.steps += limits_.steps_per_item * static_cast<std::int64_t>(std::clamp(items, FewItems, MostItems) - FewItems);
 }
 
 void Elaborator::mark(const Context& c, Position at) {

@@ -25,6 +25,11 @@ struct UndecidedCondition {
   Place place;
 };
 
+// The deadline has passed, or somebody has cancelled; completes "elaborating X".
+struct TimeIsUp {
+  std::string what;
+};
+
 // What a hostile specification is held to, besides ElaborationLimits.
 inline constexpr std::size_t MostListItems = 1u << 20, MostStringBytes = 1u << 20, MostShownBytes = 2000;
 inline constexpr std::uint32_t MostListDepth = 64;
@@ -62,12 +67,35 @@ private:
   };
   using Values = std::vector<Value>;
 
+  // The functions that one expression has called in its place (elaborator_calls.cpp), for messages; together they are one level of depth.
+  struct TracedCall {
+    std::string_view function;
+    const SourceFile* file = nullptr;
+    std::uint32_t line = 0;
+  };
+  class CallTrace {
+  public:
+    explicit CallTrace(Elaborator& e) : e_(e), first_(e.trace_.size()) {}
+    ~CallTrace();
+    CallTrace(const CallTrace&) = delete;
+    CallTrace& operator=(const CallTrace&) = delete;
+    void enter(const Context& c, Position at, const Closure& f);
+    void note(Diagnostic& d) const;
+
+  private:
+    static constexpr std::size_t MostNotes = 6;
+    Elaborator& e_;
+    std::size_t first_;
+  };
+
   // --- names and errors (elaborator.cpp)
   [[noreturn]] void fail(const Context& c, Position at, std::string message, ErrorKind kind = ErrorKind::Definition, std::string hint = {}) const;
   [[noreturn]] void fail_requirement(const Context& c, Position at, std::string message, ErrorKind kind = ErrorKind::Requirement) const;
   void step(const Context& c, Position at);
   // Fuel for work that no expression stands for; throws LimitReached where it is used up.
   void spend(std::size_t steps);
+  void look_at_time();
+  void allow_for(const Call& call);
   void append_shown(std::string& out, const Value& v) const;
   std::optional<Value> lookup_global(const Context& c, Symbol name);
   void mark(const Context& c, Position at);
@@ -117,7 +145,8 @@ private:
   // --- expressions (elaborator_expressions.cpp)
   Value eval(const Context& c, const Expr* e);
   Values items(const Context& c, std::span<const Expr* const> es);
-  Value eval_if(const Context& c, const Expr& e);
+  Value eval_ending(Context c, const Expr* e);
+  Value eval_undecided_if(const Context& c, const Expr& e, const Value& condition);
   Value eval_symbolic_if(const Context& c, const Expr& e, core::TermId condition);
   std::optional<ElaborationError> eval_guarded(const Context& c, const Expr* e, core::TermId condition, bool holds, Value& out);
   void abandon_recurrences(std::size_t first_tensor);
@@ -127,7 +156,6 @@ private:
   [[noreturn]] Value lone_splice(const Context& c, const Expr& e) const;
   Value eval_lambda(const Context& c, const Expr& e);
   Value eval_unary(const Context& c, const Expr& e);
-  Value eval_let(const Context& c, const Expr& e);
   Value eval_operator_name(const Context& c, const Expr& e);
   Value eval_append(const Context& c, const Expr& e, const Value& a, const Value& b);
   Value eval_binary(const Context& c, const Expr& e);
@@ -135,6 +163,15 @@ private:
   Value index_value(const Context& c, Position at, const Value& v, std::span<const Value> index, const Value* otherwise, bool optional);
   Value index_string(const Context& c, Position at, const Value& v, const Value& index);
   Value index_list(const Context& c, Position at, const Value& v, std::span<const Value> index, const Value* otherwise, bool optional);
+  // How a table of the program came about: static numbers or strings, and where they are read.
+  struct Table {
+    const ListData* items = nullptr;
+    core::TermId index = core::None;
+  };
+  core::TermId table_as(const Context& c, Position at, const Table& table, ElementType type);
+  std::optional<Value> choose_in_table(const Context& c, Position at, const Value& v, const Value& index);
+  Value choose_between(const Context& c, Position at, const Value& v, std::size_t low, std::size_t high, const Value& index, std::span<const Value> rest,
+                       const Value* otherwise, bool optional);
   Value choose_item(const Context& c, Position at, const Value& v, const Value& index, std::span<const Value> rest, const Value* otherwise, bool optional);
   Value eval_slice(const Context& c, const Expr& e);
   Value eval_list_for(const Context& c, const Expr& e);
@@ -170,8 +207,8 @@ private:
   Value extents_of(core::TensorId t);
 
   // --- calls (elaborator_calls.cpp)
-  Value eval_call(const Context& c, const Expr& e);
-  Value call_closure(const Context& c, Position at, const Closure& f, std::span<const Value> arguments);
+  Value call_other(const Context& c, const Expr& e, const Value& callee);
+  Context called(const Context& c, Position at, const Closure& f, std::span<const Value> arguments);
   Value call_primitive(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
   Value call_builtin(const Context& c, Position at, Builtin b, std::span<const Value> arguments);
   Value call_tensor_builtin(const Context& c, Position at, Builtin b, const Value& x);
@@ -269,13 +306,15 @@ private:
   std::size_t used_decisions_ = 0;
   std::vector<std::pair<core::TermId, bool>> path_;    // decided, or required
   std::vector<std::pair<core::TermId, bool>> guards_;  // of the symbolic `if`s around
-  std::int64_t steps_ = 0;
+  std::int64_t steps_ = 0, next_look_ = 0;
   int call_depth_ = 0;
+  std::vector<TracedCall> trace_;
   int eval_depth_ = 0;
   int operator_depth_ = 0;
   std::vector<std::optional<Tensor>> known_;           // per tensor: the elements of a static input
   std::vector<bool> static_symbols_;                   // per tensor: an unknown static input, whose elements are size symbols
   std::map<std::string, core::Size> size_symbols_;
+  std::unordered_map<core::TermId, Table> tables_;     // per term that reads one: what it may still become at another type
   std::unordered_map<std::uint64_t, std::uint32_t> places_;
   std::vector<std::string> result_names_;              // of the operator applied last
 };

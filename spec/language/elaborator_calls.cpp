@@ -30,11 +30,10 @@ ElementType Elaborator::type_argument(const Context& c, Position at, const Value
   return v.type;
 }
 
-Value Elaborator::eval_call(const Context& c, const Expr& e) {
-  const Value callee = eval(c, e.args[0]);
+// A call of what is no function of the language's own.
+Value Elaborator::call_other(const Context& c, const Expr& e, const Value& callee) {
   if (callee.is(Tag::Operator)) return call_operator(c, e.at, *callee.op, e);
   if (!e.named.empty()) fail(c, e.at, "only operators take named arguments");
-  if (callee.is(Tag::Closure)) return call_closure(c, e.at, *callee.closure, items(c, std::span(e.args).subspan(1)));
   if (!callee.is(Tag::Builtin)) fail(c, e.at, fmt::format("{} is no function", describe_kind(callee)));
   const auto b = static_cast<Builtin>(callee.builtin & 0xff);
   if (b == Builtin::Refuse) {
@@ -56,9 +55,8 @@ Value Elaborator::call_primitive(const Context& c, Position at, Primitive p, std
   return apply(c, at, p, arguments);
 }
 
-Value Elaborator::call_closure(const Context& c, Position at, const Closure& f, std::span<const Value> arguments) {
-  DepthGuard guard(call_depth_);
-  if (call_depth_ > limits_.call_depth) fail(c, at, fmt::format("{} calls itself more than {} times deep", f.name, limits_.call_depth), ErrorKind::Limit);
+// Where the body of a function is evaluated: its parameters bound.
+Elaborator::Context Elaborator::called(const Context& c, Position at, const Closure& f, std::span<const Value> arguments) {
   std::size_t singles = 0;
   for (const Parameter& p : f.parameters) singles += p.pack ? 0 : 1;
   const bool pack = singles < f.parameters.size();
@@ -67,16 +65,29 @@ Value Elaborator::call_closure(const Context& c, Position at, const Closure& f, 
   // A file's function sees the operator that called it only through its parameters, but other operators at its opset.
   Context inner{f.environment, f.scope, f.file};
   if (!f.parameters.empty()) inner.local = bind_pattern(c, at, f.parameters, true, list(arguments), f.environment);
-  try {
-    return eval(inner, f.body);
-  } catch (ElaborationError& x) {
-    constexpr std::size_t MostNotes = 6;
-    const ErrorKind kind = x.diagnostic.kind;
-    auto& notes = x.diagnostic.notes;
-    if (!c.file || (kind != ErrorKind::Definition && kind != ErrorKind::Limit) || notes.size() >= MostNotes) throw;
-    std::string text = fmt::format("in the function {}, called at {}:{}", f.name, c.file->path, at.line);
-    if (notes.empty() || notes.back() != text) notes.push_back(std::move(text));
-    throw;
+  return inner;
+}
+
+Elaborator::CallTrace::~CallTrace() {
+  if (e_.trace_.size() > first_) --e_.call_depth_;
+  e_.trace_.resize(first_);
+}
+
+void Elaborator::CallTrace::enter(const Context& c, Position at, const Closure& f) {
+  if (e_.trace_.size() == first_ && e_.call_depth_ + 1 > e_.limits_.call_depth)
+    e_.fail(c, at, fmt::format("{} calls itself more than {} times deep", f.name, e_.limits_.call_depth), ErrorKind::Limit);
+  if (e_.trace_.size() == first_) ++e_.call_depth_;
+  if (e_.trace_.size() >= first_ + MostNotes) e_.trace_.pop_back();
+  e_.trace_.push_back({f.name, c.file, at.line});
+}
+
+void Elaborator::CallTrace::note(Diagnostic& d) const {
+  if (d.kind != ErrorKind::Definition && d.kind != ErrorKind::Limit) return;
+  for (std::size_t k = e_.trace_.size(); k-- > first_ && d.notes.size() < MostNotes;) {
+    const TracedCall& call = e_.trace_[k];
+    if (!call.file) continue;
+    std::string text = fmt::format("in the function {}, called at {}:{}", call.function, call.file->path, call.line);
+    if (d.notes.empty() || d.notes.back() != text) d.notes.push_back(std::move(text));
   }
 }
 
@@ -334,9 +345,10 @@ Value Elaborator::eval_cast(const Context& c, Position at, std::span<const Value
     fail(c, at, fmt::format("cast from {} to {} is not defined in this edition", name_of(from), name_of(type)), ErrorKind::Unsupported);
   if (type == ElementType::R) return to_real(c, at, x);
   if (type == ElementType::Z) return to_integer(c, at, x);
+  if (type == ElementType::I64 && tables_.contains(t)) return Value::of_term(to(c, at, x, type));
   if (from == ElementType::R) {
     // A choice between static numbers takes its type here; any other real is rounded by `exactly`.
-    if (mode == CastMode::Plain && b_.program().terms[t].kind == core::TermKind::Select) return Value::of_term(to(c, at, x, type));
+    if (mode == CastMode::Plain && (b_.program().terms[t].kind == core::TermKind::Select || tables_.contains(t))) return Value::of_term(to(c, at, x, type));
     fail(c, at, "a real is rounded by exactly(T, e)");
   }
   mark(c, at);
@@ -351,6 +363,7 @@ Value Elaborator::exactly(const Context& c, Position at, std::span<const Value> 
   const TermId t = to_term(c, at, x);
   const ElementType from = b_.type_of(t);
   if (from == type) return Value::of_term(t);
+  if (is_float(type) && tables_.contains(t)) return Value::of_term(to(c, at, x, type));
   if (from != ElementType::R && from != ElementType::Z) fail(c, at, fmt::format("exactly rounds a real, not an element of type {}", name_of(from)));
   if (!is_float(type) && !is_integer(type)) fail(c, at, fmt::format("a real is not rounded to {}", name_of(type)));
   return Value::of_term(b_.cast(type, to(c, at, x, ElementType::R), CastMode::Exact));

@@ -39,6 +39,8 @@ Primitive primitive_of(Operator op) {
   ensure(false, "++ is no primitive");
 }
 
+bool is_double(const Exact& e) { return e.is_nan() || Exact::of(ElementType::F64, e.round_to(ElementType::F64)) == e; }
+
 }  // namespace
 
 // The frames of `eval` make up most of the stack that elaboration takes: whatever needs room of its own is a function of its own.
@@ -54,15 +56,15 @@ Value Elaborator::eval(const Context& c, const Expr* expr) {
     case ExprKind::List: return list(items(c, e.args));
     case ExprKind::ListFor: return eval_list_for(c, e);
     case ExprKind::Lambda: return eval_lambda(c, e);
-    case ExprKind::If: return eval_if(c, e);
-    case ExprKind::Let: return eval_let(c, e);
+    case ExprKind::If:
+    case ExprKind::Let:
+    case ExprKind::Call: return eval_ending(c, expr);
     case ExprKind::Unary: return eval_unary(c, e);
     case ExprKind::Binary: return eval_binary(c, e);
     case ExprKind::OperatorName: return eval_operator_name(c, e);
     case ExprKind::Slice: return eval_slice(c, e);
     case ExprKind::Index: return eval_index(c, e, nullptr, false);
     case ExprKind::OrElse: return eval_or_else(c, e);
-    case ExprKind::Call: return eval_call(c, e);
     case ExprKind::Splice: return lone_splice(c, e);
     case ExprKind::Reduce: return eval_reduce(c, e);
     case ExprKind::Accumulate: return eval_accumulate(c, e);
@@ -94,10 +96,37 @@ Value Elaborator::eval_lambda(const Context& c, const Expr& e) {
   return v;
 }
 
-Value Elaborator::eval_let(const Context& c, const Expr& e) {
-  Context inner = c;
-  inner.local = bind_pattern(c, e.at, e.parameters, e.pack_pattern, eval(c, e.args[0]), c.local);
-  return eval(inner, e.args[1]);
+// `if`, `let` and calls end in an expression that stands for them. It is evaluated in their place, so that a function which ends in a call of
+// itself takes steps, but no depth.
+Value Elaborator::eval_ending(Context c, const Expr* e) {
+  CallTrace calls(*this);
+  try {
+    for (;;) {
+      const Expr* end = nullptr;
+      if (e->kind == ExprKind::If) {
+        const Value condition = scalar(c, e->at, eval(c, e->args[0]));
+        if (!condition.is(Tag::Bool)) return eval_undecided_if(c, *e, condition);
+        end = e->args[condition.boolean ? 1 : 2];
+      } else if (e->kind == ExprKind::Let) {
+        c.local = bind_pattern(c, e->at, e->parameters, e->pack_pattern, eval(c, e->args[0]), c.local);
+        end = e->args[1];
+      } else {
+        const Value callee = eval(c, e->args[0]);
+        if (!callee.is(Tag::Closure)) return call_other(c, *e, callee);
+        if (!e->named.empty()) fail(c, e->at, "only operators take named arguments");
+        const Context inner = called(c, e->at, *callee.closure, items(c, std::span(e->args).subspan(1)));
+        calls.enter(c, e->at, *callee.closure);
+        c = inner;
+        end = callee.closure->body;
+      }
+      e = end;
+      if (e->kind != ExprKind::If && e->kind != ExprKind::Let && e->kind != ExprKind::Call) return eval(c, e);
+      step(c, e->at);
+    }
+  } catch (ElaborationError& x) {
+    calls.note(x.diagnostic);
+    throw;
+  }
 }
 
 Value Elaborator::eval_unary(const Context& c, const Expr& e) {
@@ -132,9 +161,8 @@ Elaborator::Values Elaborator::items(const Context& c, std::span<const Expr* con
   return out;
 }
 
-Value Elaborator::eval_if(const Context& c, const Expr& e) {
-  const Value condition = scalar(c, e.at, eval(c, e.args[0]));
-  if (condition.is(Tag::Bool)) return eval(c, e.args[condition.boolean ? 1 : 2]);
+// An `if` whose condition is an element: on size symbols, or known only at run time.
+Value Elaborator::eval_undecided_if(const Context& c, const Expr& e, const Value& condition) {
   if (!condition.is(Tag::Term) || b_.type_of(condition.term) != ElementType::Bool)
     fail(c, e.args[0]->at, fmt::format("{} where a condition is needed", describe_kind(condition)));
   if (is_symbolic(condition)) return eval_symbolic_if(c, e, condition.term);
@@ -301,21 +329,91 @@ Value Elaborator::index_list(const Context& c, Position at, const Value& v, std:
   return rest.empty() ? v.list->items[k] : index_value(c, at, v.list->items[k], rest, otherwise, optional);
 }
 
-// An index known only at run time: a chain of selects. The last item stands for every other index.
+// An index known only at run time: a chain of selects, of many items a balanced tree or a table. The last item stands for every index outside.
 Value Elaborator::choose_item(const Context& c, Position at, const Value& v, const Value& index, std::span<const Value> rest, const Value* otherwise,
                               bool optional) {
-  if (v.list->size == 0) fail(c, at, "an empty list is indexed");
+  constexpr std::size_t Few = 16;
+  const std::size_t n = v.list->size;
+  if (n == 0) fail(c, at, "an empty list is indexed");
   auto item = [&](std::size_t k) {
     const Value& x = v.list->items[k];
     return rest.empty() ? x : index_value(c, at, x, rest, otherwise, optional);
   };
-  Value out = item(v.list->size - 1);
-  for (std::size_t k = v.list->size - 1; k-- > 0;) {
+  if (n > Few) {
+    if (rest.empty())
+      if (auto chosen = choose_in_table(c, at, v, index)) return *chosen;
+    const Value tree = choose_between(c, at, v, 0, n, index, rest, otherwise, optional);
+    const Value before = both(c, at, index, Value::of(0), Primitive::Less);
+    if (before.is(Tag::Bool)) return before.boolean ? item(n - 1) : tree;
+    return b_.program().terms[index.term].kind == core::TermKind::Variable ? tree : select(c, at, before.term, item(n - 1), tree);
+  }
+  Value out = item(n - 1);
+  for (std::size_t k = n - 1; k-- > 0;) {
     const Value one = item(k), here = both(c, at, index, Value::of(static_cast<std::int64_t>(k)), Primitive::Equal);
     if (!here.is(Tag::Bool)) out = select(c, at, here.term, one, out);
     else if (here.boolean) out = one;
   }
   return out;
+}
+
+Value Elaborator::choose_between(const Context& c, Position at, const Value& v, std::size_t low, std::size_t high, const Value& index,
+                                 std::span<const Value> rest, const Value* otherwise, bool optional) {
+  step(c, at);
+  const Value& x = v.list->items[low];
+  if (high - low == 1) return rest.empty() ? x : index_value(c, at, x, rest, otherwise, optional);
+  const std::size_t middle = low + (high - low) / 2;
+  const Value left = both(c, at, index, Value::of(static_cast<std::int64_t>(middle)), Primitive::Less);
+  if (left.is(Tag::Bool)) return choose_between(c, at, v, left.boolean ? low : middle, left.boolean ? middle : high, index, rest, otherwise, optional);
+  const Value a = choose_between(c, at, v, low, middle, index, rest, otherwise, optional);
+  return select(c, at, left.term, a, choose_between(c, at, v, middle, high, index, rest, otherwise, optional));
+}
+
+// Static numbers or strings as a tensor of the program that is read at the index; empty where no tensor holds them exactly.
+std::optional<Value> Elaborator::choose_in_table(const Context& c, Position at, const Value& v, const Value& index) {
+  bool integers = true, numbers = true, strings = true;
+  for (const Value& x : v.items()) {
+    integers = integers && x.is(Tag::Integer);
+    numbers = numbers && x.is_number() && is_double(exact_of(x));
+    strings = strings && x.is(Tag::String);
+  }
+  const Table table{v.list, index_term(c, at, index)};
+  if (strings) return Value::of_term(table_as(c, at, table, ElementType::String));
+  if (!integers && !numbers) return std::nullopt;
+  const TermId read = table_as(c, at, table, integers ? ElementType::I64 : ElementType::F64);
+  const TermId chosen = b_.primitive(integers ? Primitive::ToInteger : Primitive::ToReal, read);
+  tables_.emplace(chosen, table);
+  return Value::of_term(chosen);
+}
+
+// The table with its items converted, as static numbers are where they meet the type.
+TermId Elaborator::table_as(const Context& c, Position at, const Table& table, ElementType type) {
+  const auto n = static_cast<std::int64_t>(table.items->size);
+  spend(table.items->size);
+  core::TensorNode node;
+  node.name = "table";
+  node.kind = core::TensorKind::Literal;
+  node.type = type;
+  node.extents = {b_.integer(n)};
+  TermId last = core::None;
+  if (type == ElementType::String) {
+    std::vector<std::string> texts;
+    for (const Value& x : std::span(table.items->items, table.items->size)) texts.push_back(*x.string);
+    last = b_.text(texts.back());
+    node.literal = Tensor(Extents{n}, std::move(texts));
+  } else {
+    Tensor elements(type, Extents{n});
+    for (std::int64_t k = 0; k < n; ++k) {
+      const Exact e = exact_of(table.items->items[k]);
+      const auto bits = is_integer(type) ? e.to_bits(type) : e.round_to(type, CastMode::Plain);
+      if (!bits) fail(c, at, fmt::format("{} does not fit {}", show(table.items->items[k]), name_of(type)));
+      elements.set(k, *bits);
+    }
+    last = b_.constant(type, elements.at(n - 1));
+    node.literal = std::move(elements);
+  }
+  mark(c, at);
+  const core::TensorId t = b_.add(std::move(node));
+  return b_.read_else(t, std::span(&table.index, 1), last, false);
 }
 
 Value Elaborator::eval_or_else(const Context& c, const Expr& e) {

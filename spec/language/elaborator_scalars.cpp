@@ -67,6 +67,8 @@ std::optional<TermId> Elaborator::term_as(const Context& c, Position at, TermId 
   if (t.kind == core::TermKind::Constant)
     return number_as(c, at, t.type == ElementType::Z ? Value::of(static_cast<std::int64_t>(t.data)) : number(b_.program().reals[t.data]), type);
   // A choice between static numbers takes the type of what it meets.
+  if (is_integer(type) || is_float(type))
+    if (const auto table = tables_.find(id); table != tables_.end()) return table_as(c, at, table->second, type);
   if (t.kind != core::TermKind::Select || type == ElementType::Z) return std::nullopt;
   spend(8);  // shared choices are converted once per use
   const auto arguments = b_.program().arguments_of(id);
