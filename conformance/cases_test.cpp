@@ -27,7 +27,6 @@ const std::map<std::string, std::string> NotYet = {
     {"cse_string_constant", "strings are not evaluated"},
     {"dft_axis_and_scale", "onnx.DFT is not defined"},
     {"if_branch_returns_outer_value", "onnx.If is not defined"},
-    {"roialign_half_pixel", "onnx.RoiAlign is not defined"},
 };
 
 // Alternatives that a case allows and the profile "standard" does not, and why: a case says what some reading of the text bears, a definition

@@ -13,6 +13,7 @@ NAMES |= {f"float8{kind}": f"f8{kind}" for kind in ("e4m3fn", "e4m3fnuz", "e5m2"
 KINDS = {"INT": "int", "FLOAT": "float", "STRING": "string", "TENSOR": "tensor", "SPARSE_TENSOR": "tensor", "GRAPH": "graph",
          "INTS": "int[]", "FLOATS": "float[]", "STRINGS": "string[]", "TYPE_PROTO": "type"}
 OPTION = {defs.OpSchema.FormalParameterOption.Optional: "?", defs.OpSchema.FormalParameterOption.Variadic: "..."}
+DOMAINS = ("", "ai.onnx.preview.training")
 sets = {}
 
 
@@ -41,8 +42,8 @@ def attribute(a):
 def main():
     history = {}
     for s in defs.get_all_schemas_with_history():
-        if s.domain == "":
-            history.setdefault(s.name, {})[s.since_version] = s
+        if s.domain in DOMAINS:
+            history.setdefault(f"{s.domain}.{s.name}" if s.domain else s.name, {})[s.since_version] = s
     out = []
     for name in sorted(history):
         versions = sorted(history[name])
