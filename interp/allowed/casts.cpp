@@ -136,6 +136,15 @@ Lanes to_z(const Lanes& a) {
   return integer_primitive_lanes(P::ToInteger, ElementType::Z, one);
 }
 
+// A real zero has no sign, and an implementation arrives at either.
+void free_zeros(Lanes& v) {
+  if (!format_of(v.type).has_negative_zero()) return;
+  for (std::int64_t i = 0; i < v.n; ++i) {
+    const double lo = v.low(i), hi = v.high(i);
+    if (lo == 0 || hi == 0) v.set(i, {lo == 0 ? -0.0 : lo, hi == 0 ? 0.0 : hi, 0, 0});
+  }
+}
+
 }  // namespace
 
 Lanes apply_cast(ElementType to, CastMode mode, const Rules& rules, const Lanes& argument) {
@@ -154,6 +163,7 @@ Lanes apply_cast(ElementType to, CastMode mode, const Rules& rules, const Lanes&
       const bool narrower = is_float(from) && format_of(to).precision() < format_of(from).precision();
       out = float_to_float(a, to, mode, rules.casts_outward && narrower && has_infinity(to) && (mode == CastMode::Plain || mode == CastMode::Exact));
       settle(out, a.point);
+      if (from == ElementType::R) free_zeros(out);
       keeps_nan = true;
     } else if (from == ElementType::R) {
       out = real_to_integer(a, to, mode);
