@@ -119,7 +119,18 @@ Enclosure enclose(const Exact& value, mpfr_prec_t precision) {
     mpfr_set_inf(out.high, value.is_negative() ? -1 : 1);
     return out;
   }
+  if (const auto small = value.to_int64()) {
+    mpfr_set_sj(out.low, *small, MPFR_RNDD);
+    mpfr_set_sj(out.high, *small, MPFR_RNDU);
+    return out;
+  }
   const auto fraction = Exact::Big::of(value);
+  if (mpz_popcount(mpq_denref(fraction->value)) == 1) {  // every float; no division then
+    const auto exponent = -static_cast<mpfr_exp_t>(mpz_scan1(mpq_denref(fraction->value), 0));
+    mpfr_set_z_2exp(out.low, mpq_numref(fraction->value), exponent, MPFR_RNDD);
+    mpfr_set_z_2exp(out.high, mpq_numref(fraction->value), exponent, MPFR_RNDU);
+    return out;
+  }
   mpfr_set_q(out.low, fraction->value, MPFR_RNDD);
   mpfr_set_q(out.high, fraction->value, MPFR_RNDU);
   return out;

@@ -9,10 +9,11 @@
 
 namespace ulpian::interp {
 
-// A finite number that is not known to be rational: a sum of cosines, or a primitive of one or two reals.
+// A finite number that is not known to be rational: a sum of cosines, a primitive of one or two reals, or one of which only bounds are kept.
 struct Real::Node {
   bool is_sum = false;
   Cosines sum;
+  std::optional<Enclosure> within;
   Primitive primitive = Primitive::Add;
   Real first, second;
   int depth = 1;
@@ -54,6 +55,13 @@ std::optional<Real> expression(P primitive, Real a, Real b = {}) {
 
 // --- enclosing
 
+Enclosure outward(const Enclosure& a, mpfr_prec_t precision) {
+  Enclosure out(precision);
+  mpfr_set(out.low, a.low, MPFR_RNDD);
+  mpfr_set(out.high, a.high, MPFR_RNDU);
+  return out;
+}
+
 class Encloser {
 public:
   explicit Encloser(mpfr_prec_t precision) : precision_(precision) {}
@@ -70,6 +78,7 @@ public:
 private:
   Enclosure of(const Real::Node& n) {
     if (n.is_sum) return enclose(n.sum, precision_);
+    if (n.within) return outward(*n.within, precision_);
     const Enclosure a = (*this)(n.first);
     if (n.primitive == P::Negate) return negate(a);
     if (n.primitive == P::Absolute) return absolute(a);
@@ -432,6 +441,102 @@ std::optional<Bits> round_to(const Real& a, ElementType type, CastMode mode) {
     const Bits l = low.round_to(type, mode);
     return l == high.round_to(type, mode) ? std::optional(l) : std::nullopt;
   });
+}
+
+// --- flat numbers
+
+namespace {
+
+// Rationals beyond this are slower than any bounds that could matter.
+constexpr std::size_t MostExactBits = 8192;
+
+Real within(Enclosure bounds) {
+  auto node = std::make_shared<Real::Node>();
+  node->within = std::move(bounds);
+  return Real(std::shared_ptr<const Real::Node>(std::move(node)));
+}
+
+bool is_plain(const Real& a) { return a.exact() ? exact(a).is_finite() : !a.node()->is_sum; }
+bool is_point(const Enclosure& a) { return mpfr_equal_p(static_cast<mpfr_srcptr>(a.low), static_cast<mpfr_srcptr>(a.high)) != 0; }
+
+}  // namespace
+
+Real flat(Real a, int bits) {
+  if (a.exact() ? !exact(a).is_finite() || exact(a).bits() <= MostExactBits : a.node()->is_sum || a.node()->within) return a;
+  return within(Encloser(bits)(a));
+}
+
+std::pair<Exact, Exact> bounds_of(const Real& a, int bits) {
+  if (a.exact()) return {exact(a), exact(a)};
+  const Enclosure e = Encloser(bits)(a);
+  return {exact_of(e.low), exact_of(e.high)};
+}
+
+struct FlatSum::State {
+  explicit State(int precision) : bits(precision), total(precision), low(precision), high(precision) {}
+  int bits;
+  std::optional<Exact> rational;
+  bool irrational = false;
+  Enclosure total;   // of the irrational terms
+  Bound low, high;   // room for one term
+
+  void add(const Enclosure& a) {
+    if (!irrational) {
+      total = a;
+      irrational = true;
+      return;
+    }
+    mpfr_add(total.low, total.low, a.low, MPFR_RNDD);
+    mpfr_add(total.high, total.high, a.high, MPFR_RNDU);
+  }
+  void add(const Exact& a) {
+    rational = rational ? *rational + a : a;
+    if (rational->bits() <= MostExactBits) return;
+    add(enclose(*rational, bits));
+    rational.reset();
+  }
+  // A number times a product's other factor, which is a point: the longest sums are of this kind.
+  void add_scaled(const Enclosure& a, mpfr_srcptr factor) {
+    const bool flip = mpfr_sgn(factor) < 0;
+    mpfr_mul(low, flip ? a.high : a.low, factor, MPFR_RNDD);
+    mpfr_mul(high, flip ? a.low : a.high, factor, MPFR_RNDU);
+    if (!irrational) mpfr_set_zero(total.low, 1), mpfr_set_zero(total.high, 1), irrational = true;
+    mpfr_add(total.low, total.low, low, MPFR_RNDD);
+    mpfr_add(total.high, total.high, high, MPFR_RNDU);
+  }
+};
+
+FlatSum::FlatSum(int bits) : state_(std::make_unique<State>(bits)) {}
+FlatSum::~FlatSum() = default;
+
+bool FlatSum::add(const Real& a) {
+  if (!is_plain(a)) return false;
+  if (a.exact()) state_->add(exact(a));
+  else state_->add(Encloser(state_->bits)(a));
+  return true;
+}
+
+bool FlatSum::add_product(const Real& a, const Real& b) {
+  if (!is_plain(a) || !is_plain(b)) return false;
+  State& s = *state_;
+  if (a.exact() && b.exact()) {
+    s.add(exact(a) * exact(b));
+    return true;
+  }
+  // The sign of a zero would follow from the other factor's.
+  if ((a.exact() && exact(a).is_zero()) || (b.exact() && exact(b).is_zero())) return false;
+  const Enclosure x = Encloser(s.bits)(a), y = Encloser(s.bits)(b);
+  if (is_point(y)) s.add_scaled(x, y.low);
+  else if (is_point(x)) s.add_scaled(y, x.low);
+  else s.add(multiply(x, y));
+  return true;
+}
+
+std::optional<Real> FlatSum::result() const {
+  const State& s = *state_;
+  if (!s.irrational) return s.rational ? std::optional<Real>(*s.rational) : std::nullopt;
+  if (!s.rational || s.rational->is_zero()) return within(s.total);
+  return within(ulpian::interp::add(s.total, enclose(*s.rational, s.bits)));
 }
 
 }  // namespace ulpian::interp

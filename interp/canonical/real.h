@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "spec/numbers/exact.h"
 #include "spec/numbers/primitive.h"
@@ -52,5 +53,32 @@ std::optional<std::int64_t> to_integer(Primitive primitive, const Real& a);
 
 // Rounded once, half to even; the mode says what happens out of range.
 std::optional<Bits> round_to(const Real& a, ElementType type, CastMode mode);
+
+// --- flat numbers, for computations too long to be kept as expressions
+
+// A number of which only bounds of `bits` bits are known from then on: what they do not decide stays undecided, so that whoever computes
+// with flat numbers starts again with more bits. Rationals of moderate size and sums of cosines are not touched.
+Real flat(Real a, int bits);
+
+// Bounds of a finite number, equal where it is exact. Magnitudes beyond 2^20000 are only known to be so large.
+std::pair<Exact, Exact> bounds_of(const Real& a, int bits);
+
+// A sum of products of finite numbers, whose irrational part is kept flat: as `real_primitive` would add them, but in constant space.
+class FlatSum {
+public:
+  explicit FlatSum(int bits);
+  ~FlatSum();
+  FlatSum(const FlatSum&) = delete;
+  FlatSum& operator=(const FlatSum&) = delete;
+  // False: an infinity, NaN, a sum of cosines, or a zero times what is no rational; nothing was added.
+  bool add(const Real& a);
+  bool add_product(const Real& a, const Real& b);
+  // Empty if nothing was added.
+  std::optional<Real> result() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace ulpian::interp
