@@ -92,7 +92,8 @@ Result<std::vector<AllowedTensor>> AllowedSession::run(std::span<const std::opti
         return at_node(graph_error(g, ErrorKind::Input, fmt::format("its input \"{}\" has no value", g.values[static_cast<std::size_t>(node.inputs[k])].name)), g, node);
       points[k] = arguments[k]->lower();
     }
-    const language::Call call = describe_call(*s.specification, node, points);
+    language::Call call = describe_call(*s.specification, node, points);
+    if (n < alternatives.size()) call.alternatives = alternatives[n];
     for (std::size_t k = 0; k < call.inputs.size(); ++k) {
       if (!call.inputs[k].value) continue;
       if (const auto position = first_set(*arguments[k])) {

@@ -19,6 +19,8 @@ public:
   ~AllowedSession();
   // Called after each node.
   std::function<void(std::size_t node)> progress;
+  // As SessionOptions::alternatives.
+  std::vector<std::vector<std::uint8_t>> alternatives;
   // In the order of the graph's inputs; one that is empty takes its constant.
   Result<std::vector<AllowedTensor>> run(std::span<const std::optional<AllowedTensor>> inputs, const Limits& limits = {});
 

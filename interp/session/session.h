@@ -16,6 +16,8 @@ namespace ulpian::interp {
 struct SessionOptions {
   Evaluator evaluator = Evaluator::Block;
   block::Options block;  // none of them changes a bit
+  // By node: which reading of its definition, where one leaves a choice for the whole operator (language::Call::alternatives); else the first.
+  std::vector<std::vector<std::uint8_t>> alternatives;
   // Called after each call, in order.
   std::function<void(std::size_t node, double seconds)> progress;
 };
