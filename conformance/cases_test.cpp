@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -34,6 +35,9 @@ const std::map<std::string, std::string> NotYet = {
 const std::map<std::string, std::string> Sharper = {
     {"resize_nearest_keeps_batch", "an axis of scale 1 is not resized"},
 };
+
+// Right values of a whole model whose sets, composed over its operators, are too wide to tell anything: undecided (status 3).
+const std::set<std::string> TooWide = {"clamped_division_amplifies"};
 
 struct Case {
   std::string name;
@@ -163,7 +167,7 @@ TEST_P(Cases, HaveTheirValueFromBothEvaluators) {
   }
 }
 
-// A right value is never called a violation, whichever of the alternatives it is. (For `any` and `refuse` there is no value to ask about.)
+// A right value conforms, whichever of the alternatives it is. (For `any` and `refuse` there is no value to ask about.)
 TEST_P(Cases, HaveExpectedValuesThatAreAllowed) {
   auto graph = load(GetParam());
   if (!graph || NotYet.count(GetParam())) return;
@@ -183,7 +187,7 @@ TEST_P(Cases, HaveExpectedValuesThatAreAllowed) {
     auto m = diff::check_outputs(specification(), g, c.inputs, given, options);
     ASSERT_TRUE(m.ok()) << to_string(m.error());
     const bool sharper = a > 0 && Sharper.count(c.name);
-    EXPECT_EQ(diff::exit_status(m->whole.verdict) == 1, sharper) << "alternative " << a << ": " << m->whole.reason;
+    EXPECT_EQ(diff::exit_status(m->whole.verdict), sharper ? 1 : TooWide.count(c.name) ? 3 : 0) << "alternative " << a << ": " << m->whole.reason;
   }
 }
 

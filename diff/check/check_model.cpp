@@ -7,6 +7,7 @@
 
 #include "diff/check/programs.h"
 #include "diff/check/regions.h"
+#include "diff/check/unit.h"
 #include "spec/core/cut.h"
 #include "spec/import/onnx/export_onnx.h"
 
@@ -261,11 +262,19 @@ private:
     }
     // Each operator was judged on what it really got; the model's outputs are those operators' outputs.
     out_.whole = passed_through(*answer, inputs);
-    for (const NodeCheck& n : out_.nodes)
-      if (severity(n.verdict.verdict) > severity(out_.whole.verdict)) {
-        out_.whole.verdict = n.verdict.verdict;
-        out_.whole.reason = fmt::format("by {}", describe(graph_.nodes[n.node]));
-      }
+    // That one of them admits everything says nothing of the others: vacuous is only what is so in all.
+    bool vacuous = false, told = out_.whole.counts.equal + out_.whole.counts.allowed > 0;
+    for (const NodeCheck& n : out_.nodes) {
+      if (n.verdict.verdict == Class::Vacuous) vacuous = true;
+      else told = told || !is_constant(graph_.nodes[n.node]);
+      if (n.verdict.verdict == Class::Vacuous || severity(n.verdict.verdict) <= severity(out_.whole.verdict)) continue;
+      out_.whole.verdict = n.verdict.verdict;
+      out_.whole.reason = fmt::format("by {}", describe(graph_.nodes[n.node]));
+    }
+    if (vacuous && !told && out_.whole.verdict == Class::Conforms) {
+      out_.whole.verdict = Class::Vacuous;
+      out_.whole.reason = "by all of its operators";
+    }
     out_.note = "its outputs have the same bits as with every intermediate value exposed: the operators' verdicts are its own";
   }
 
@@ -318,7 +327,7 @@ private:
 Class ModelCheck::overall() const {
   Class worst = whole.verdict;
   for (const NodeCheck& n : nodes)
-    if (severity(n.verdict.verdict) > severity(worst)) worst = n.verdict.verdict;
+    if (n.verdict.verdict != Class::Vacuous && severity(n.verdict.verdict) > severity(worst)) worst = n.verdict.verdict;
   return worst;
 }
 

@@ -53,7 +53,7 @@ struct ModelCheck {
   std::string note;         // how `whole` was decided
   std::string exposing;     // what the backend did instead of answering when intermediate values were asked for
   int restarts = 0;
-  Class overall() const;    // the worst
+  Class overall() const;    // the worst; vacuous only if the whole is
 };
 
 // `model`: the file's bytes, self-contained. `inputs` in the graph's order. Errors: what keeps the check from being made at all.

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "diff/check/check_test_support.h"
 
 namespace ulpian::diff {
@@ -177,6 +179,106 @@ TEST(Check, AFusedRegionIsFoundAndJudgedAsAUnit) {
   // Excess precision inside an f32 operator pair is no freedom of the standard profile.
   EXPECT_EQ(exit_status(m.whole.verdict), 1) << m.whole.reason;
   EXPECT_NE(m.whole.reason.find("Mul"), std::string::npos) << m.whole.reason;
+  // x * x - 1 without a rounding between is what the backend gave.
+  ASSERT_TRUE(m.whole.witness);
+  EXPECT_TRUE(m.whole.witness->of_region);
+  EXPECT_EQ(m.whole.witness->true_value, fmt::format("{}", 0x1p-11 + 0x1p-24));
+  EXPECT_EQ(m.whole.witness->got_from_true, 0);
+}
+
+// --- where the standard says nothing
+
+// c = the greatest of x, where NaN has no place in the order.
+GraphMaker with_undefined_order() {
+  GraphMaker g;
+  g.input("x", F32, {3}).input("z", F32, {3}).constant("k", integers({1})).node("TopK", {"x", "k"}, {"c", "i"});
+  return g;
+}
+const Tensors& nan_and_numbers() {
+  static const Tensors values = tensors({floats({1, Nan, 3}), floats({1, 2, 3})});
+  return values;
+}
+
+TEST(Check, OneVacuousOperatorLeavesTheOthersTheirVerdicts) {
+  GraphMaker g = with_undefined_order();
+  g.node("Add", {"z", "z"}, {"s"}).output("c").output("s");
+  const ModelCheck m = check_faulty("", g, nan_and_numbers());
+  expect_only(m, 0, Class::Vacuous);
+  EXPECT_TRUE(m.transfers);
+  EXPECT_EQ(m.whole.verdict, Class::Conforms) << m.whole.reason;
+  EXPECT_EQ(m.overall(), Class::Conforms);
+  // A fault elsewhere is found.
+  EXPECT_EQ(check_faulty("add-ulp", g, nan_and_numbers()).nodes[1].verdict.verdict, Class::Violation);
+  // And where there is nothing else, nothing is claimed.
+  const ModelCheck alone = check_faulty("", with_undefined_order().output("c"), nan_and_numbers());
+  EXPECT_EQ(alone.whole.verdict, Class::Vacuous);
+  EXPECT_EQ(alone.overall(), Class::Vacuous);
+  EXPECT_EQ(exit_status(alone.overall()), 0);
+}
+
+TEST(Check, ARegionIsVacuousOnlyWhereItFollowsFromWhatIsFree) {
+  GraphMaker g = with_undefined_order();
+  g.node("Add", {"c", "z"}, {"d"}).node("Add", {"z", "z"}, {"s"}).output("d").output("s");
+  const auto verdict = [&](const std::vector<float>& d, const std::vector<float>& s) {
+    auto m = check_outputs(shipped(), g.graph(), nan_and_numbers(), tensors({floats(d), floats(s)}), standard());
+    EXPECT_TRUE(m.ok());
+    return m.ok() ? m->whole : Verdict{};
+  };
+  Verdict v = verdict({9, -4, 0}, {2, 4, 6});
+  EXPECT_EQ(v.verdict, Class::Conforms) << v.reason;
+  EXPECT_EQ(v.counts.vacuous, 3);
+  EXPECT_EQ(v.counts.equal, 3);
+  v = verdict({9, -4, 0}, {2, 4, 7});
+  EXPECT_EQ(v.verdict, Class::Violation) << v.reason;
+  ASSERT_TRUE(v.witness);
+  EXPECT_EQ(v.witness->output_name, "s");
+}
+
+// --- definitions that leave a choice
+
+TEST(Check, ReadingsAreTriedOperatorByOperatorWhereTheirOutputsAreSeen) {
+  // NaN wins, or is passed over, in all elements of one operator alike.
+  GraphMaker g;
+  g.input("x", F32, {2, 2}).constant("axes", integers({1})).node("ReduceMax", {"x", "axes"}, {"a"}, {{"keepdims", std::int64_t{0}}});
+  g.node("ReduceMin", {"x", "axes"}, {"b"}, {{"keepdims", std::int64_t{0}}}).output("a").output("b");
+  const Tensors x = tensors({floats({Nan, 3, 1, 2}, Extents{2, 2})});
+  const auto verdict = [&](const std::vector<float>& a, const std::vector<float>& b) { return check_outputs(shipped(), g.graph(), x, tensors({floats(a), floats(b)}), standard())->whole; };
+  EXPECT_EQ(verdict({Nan, 2}, {Nan, 1}).verdict, Class::Conforms);
+  EXPECT_EQ(verdict({3, 2}, {3, 1}).verdict, Class::Conforms);
+  EXPECT_EQ(verdict({Nan, 2}, {3, 1}).verdict, Class::Conforms);
+  const Verdict v = verdict({3, 2}, {3, 2});
+  EXPECT_EQ(v.verdict, Class::Violation) << v.reason;
+  ASSERT_TRUE(v.witness);
+  EXPECT_EQ(v.witness->output, 1u);
+}
+
+TEST(Check, ReadingsOfHiddenOperatorsAreTriedTogether) {
+  GraphMaker g;
+  g.input("x", F32, {2, 2}).constant("axes", integers({1})).node("ReduceMax", {"x", "axes"}, {"a"}, {{"keepdims", std::int64_t{0}}});
+  g.node("ReduceMin", {"x", "axes"}, {"b"}, {{"keepdims", std::int64_t{0}}}).node("Sub", {"a", "b"}, {"y"}).output("y");
+  const Tensors x = tensors({floats({Nan, 3, 1, 2}, Extents{2, 2})});
+  const auto verdict = [&](const std::vector<float>& y) { return check_outputs(shipped(), g.graph(), x, tensors({floats(y)}), standard())->whole; };
+  EXPECT_EQ(verdict({Nan, 1}).verdict, Class::Conforms);
+  EXPECT_EQ(verdict({0, 1}).verdict, Class::Conforms);  // passed over in both: 3 - 3
+  const Verdict v = verdict({1, 1});
+  EXPECT_EQ(v.verdict, Class::Violation) << v.reason;
+  EXPECT_NE(v.reason.find("the first of 4 readings"), std::string::npos) << v.reason;
+}
+
+TEST(Check, TooManyReadingsTogetherAreUndecided) {
+  // Seven operators of two readings each: 128 combinations.
+  GraphMaker g;
+  g.input("x", F32, {2}).constant("axes", integers({0}));
+  std::string last = "x";
+  for (int k = 0; k < 7; ++k) {
+    const std::string next = "v" + std::to_string(k);
+    g.node("ReduceMax", {last, "axes"}, {next}, {{"keepdims", std::int64_t{1}}});
+    last = next;
+  }
+  g.output(last);
+  const Verdict v = check_outputs(shipped(), g.graph(), tensors({floats({Nan, 3})}), tensors({floats({4})}), standard())->whole;
+  EXPECT_EQ(v.verdict, Class::Undecided) << v.reason;
+  EXPECT_NE(v.reason.find("more than 64 combinations"), std::string::npos) << v.reason;
 }
 
 // --- odd graphs

@@ -21,10 +21,18 @@ struct Judging {
 // One call; `graph` must outlive the answer. `arguments` as Node::inputs.
 Expectation expect_call(const Judging& judging, const Graph& graph, const Node& node, const MaybeTensors& arguments);
 
-// A graph as one unit.
-Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs);
+// By node, which reading of its definition; what is missing is the first.
+using Readings = std::vector<std::vector<std::uint8_t>>;
+// So many are tried, of one operator or of several together.
+inline constexpr std::size_t MostReadings = 64;
+// Every way to choose among a definition's readings but the first; `all`: there are no more than these.
+struct OtherReadings {
+  std::vector<std::vector<std::uint8_t>> choices;
+  bool all = true;
+};
+OtherReadings other_readings(const std::vector<std::uint8_t>& counts);
 
-// The unit's verdict: of a single call, its own; else ill-conditioned where the sets admit too much to tell anything.
-Verdict judge_unit(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs, const MaybeTensors& got);
+// A graph as one unit.
+Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs, const Readings& readings = {});
 
 }  // namespace ulpian::diff

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "diff/check/programs.h"
 #include "spec/core/cut.h"
 
@@ -197,6 +199,14 @@ RegionGraph RegionView::extract(const std::vector<const Region*>& regions, const
   for (const Region* r : regions) nodes.insert(nodes.end(), r->nodes.begin(), r->nodes.end());
   std::sort(nodes.begin(), nodes.end());
   return Extractor(*this, constants_).run(nodes, further_outputs);
+}
+
+std::string names_of(const Graph& graph, const std::vector<int>& nodes) {
+  constexpr std::size_t Most = 4;
+  std::string out;
+  for (std::size_t k = 0; k < nodes.size() && k < Most; ++k) out += (k ? ", " : "") + describe(graph.nodes[static_cast<std::size_t>(nodes[k])]);
+  if (nodes.size() > Most) out += fmt::format(" and {} more", nodes.size() - Most);
+  return out;
 }
 
 }  // namespace ulpian::diff

@@ -53,4 +53,7 @@ private:
   std::vector<int> readers_;
 };
 
+// `Conv "c", BatchNormalization "b" and 2 more`
+std::string names_of(const Graph& graph, const std::vector<int>& nodes);
+
 }  // namespace ulpian::diff

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "diff/check/region_graph.h"
+#include "diff/check/unit.h"
 #include "spec/core/cut.h"
 #include "spec/import/onnx/export_onnx.h"
 
@@ -269,14 +270,6 @@ private:
   bool out_of_time_ = false;
 };
 
-std::string names_of(const Graph& g, const std::vector<int>& nodes) {
-  constexpr std::size_t Most = 4;
-  std::string out;
-  for (std::size_t k = 0; k < nodes.size() && k < Most; ++k) out += (k ? ", " : "") + describe(g.nodes[static_cast<std::size_t>(nodes[k])]);
-  if (nodes.size() > Most) out += fmt::format(" and {} more", nodes.size() - Most);
-  return out;
-}
-
 Verdict judge_region(const RegionQuestion& q, const RegionView& view, const Region& r) {
   RegionGraph part = view.extract({&r}, {});
   MaybeTensors inputs, got;
@@ -315,7 +308,8 @@ void judge_by_regions(const RegionQuestion& q, ModelCheck& out) {
   // What is vacuous in one region says nothing of the others.
   if (worst.verdict == Class::Vacuous && counts.vacuous < counts.elements) worst.verdict = Class::Conforms, worst.reason.clear();
   out.whole = std::move(worst);
-  out.note = fmt::format("exposing every value changes the bits; with {} of them left inside the bits stay: {} regions of 2 to {} operators, judged as units{}{}", hidden, fused, std::max<std::size_t>(largest, 2),
+  out.note = fmt::format("exposing every value changes the bits; with {} of them left inside the bits stay: {} of {} operators, judged as units{}{}", hidden, fused == 1 ? "1 region" : fmt::format("{} regions", fused),
+                         largest <= 2 ? "2" : fmt::format("{}{}", fused == 1 ? "" : "2 to ", largest),
                          wide ? fmt::format(" ({} too wide to tell)", wide) : "", search.out_of_time() ? "; the search for smaller ones was stopped" : "");
 }
 

@@ -50,9 +50,15 @@ double distance_to_set(const interp::AllowedTensor& set, std::int64_t position, 
   return best;
 }
 
-// What holds against the second opinion, if anything does.
+// What a second opinion makes of an element outside its set.
 struct Examined {
-  std::string contradiction;
+  enum class Finding {
+    Holds,    // the true value tells the answer from what is admitted
+    Open,     // no true value is known
+    Doubted,  // Ulpian contradicts itself: the set proves nothing here
+  };
+  Finding finding = Finding::Open;
+  std::string fault;                          // of ours; there may be one although the violation holds
   std::string true_value;
   double got = 0, nearest = 0, farthest = 0;  // from the true value, in ULP
 };
@@ -62,39 +68,52 @@ std::string show_real(const interp::Real& r) {
     const std::string text = e->to_string();
     if (!e->is_finite() || (text.size() <= 24 && text.find('*') == std::string::npos)) return text;
   }
-  const auto near = interp::round_to(r, ElementType::F64, CastMode::Plain);
-  return near ? fmt::format("{}", to_double(ElementType::F64, *near)) : std::string();
+  if (const auto near = interp::round_to(r, ElementType::F64, CastMode::Plain)) return fmt::format("{}", to_double(ElementType::F64, *near));
+  constexpr int Bits = 128;
+  const auto [low, high] = interp::bounds_of(r, Bits);
+  return fmt::format("in [{}, {}]", low.to_double(), high.to_double());
+}
+
+// How far the answer and the ends of the set lie from the true value.
+void measure(Examined& out, const SecondOpinion& o, const interp::AllowedTensor& set, std::int64_t i, Bits got) {
+  const ElementType t = set.type();
+  out.true_value = show_real(*o.real);
+  out.got = distance_in_ulps(t, got, *o.real);
+  out.nearest = std::numeric_limits<double>::infinity();
+  each_end(set, i, [&](Bits end) {
+    const double d = distance_in_ulps(t, end, *o.real);
+    out.nearest = std::min(out.nearest, d);
+    if (std::isfinite(d)) out.farthest = std::max(out.farthest, d);
+  });
+  // The true value may lie between the ends.
+  if (o.ideal && set.contains(i, *o.ideal)) out.nearest = std::min(out.nearest, distance_in_ulps(t, *o.ideal, *o.real));
 }
 
 Examined examine(const SecondOpinion& o, const interp::AllowedTensor& set, std::int64_t i, Bits canonical, Bits got) {
+  using Finding = Examined::Finding;
   const ElementType t = set.type();
   Examined out;
+  if (o.real) measure(out, o, set, i, got);
   if (!set.contains(i, canonical)) {
-    out.contradiction = fmt::format("the canonical value {} is not in the allowed set {}", show_element(t, canonical), set.describe(i));
-    return out;
+    out.finding = Finding::Doubted;
+    out.fault = fmt::format("the canonical value {} is not in the allowed set {}", show_element(t, canonical), set.describe(i));
+  } else if (o.canonical && !same_element(t, *o.canonical, canonical)) {
+    out.finding = Finding::Doubted;
+    out.fault = fmt::format("the scalar evaluator gives {}, the block evaluator {}", show_element(t, *o.canonical), show_element(t, canonical));
+  } else if (!o.ideal || o.of_region) {
+    out.finding = Finding::Open;
+  } else if (same_element(t, *o.ideal, got)) {
+    out.finding = Finding::Doubted;
+    out.fault = fmt::format("{} is the true value, correctly rounded, but the allowed set is {}", show_element(t, got), set.describe(i));
+  } else if (!set.contains(i, *o.ideal)) {
+    // An answer that is nearer to the truth than something admitted is wrong only if the set holds the truth.
+    const bool near = o.real && out.got <= out.farthest;
+    out.finding = near ? Finding::Doubted : Finding::Holds;
+    out.fault = fmt::format("the true value {} is not in the allowed set {}", show_element(t, *o.ideal), set.describe(i));
+    if (near) out.fault += fmt::format(", and {} is no farther from it than what is admitted", show_element(t, got));
+  } else {
+    out.finding = Finding::Holds;
   }
-  if (o.canonical && !same_element(t, *o.canonical, canonical)) {
-    out.contradiction = fmt::format("the scalar evaluator gives {}, the block evaluator {}", show_element(t, *o.canonical), show_element(t, canonical));
-    return out;
-  }
-  if (!o.ideal) return out;
-  if (o.real) {
-    out.true_value = show_real(*o.real);
-    out.got = distance_in_ulps(t, got, *o.real);
-    out.nearest = std::numeric_limits<double>::infinity();
-    each_end(set, i, [&](Bits end) {
-      const double d = distance_in_ulps(t, end, *o.real);
-      out.nearest = std::min(out.nearest, d);
-      if (std::isfinite(d)) out.farthest = std::max(out.farthest, d);
-    });
-    // The true value may lie between the ends.
-    if (set.contains(i, *o.ideal)) out.nearest = std::min(out.nearest, distance_in_ulps(t, *o.ideal, *o.real));
-  }
-  if (same_element(t, *o.ideal, got))
-    out.contradiction = fmt::format("{} is the true value, correctly rounded, but the allowed set is {}", show_element(t, got), set.describe(i));
-  // An answer nearer to the truth than something admitted may be wrong only if the set holds the truth.
-  else if (o.real && !set.contains(i, *o.ideal) && out.got <= out.farthest)
-    out.contradiction = fmt::format("the true value {} is not in the allowed set {}, and {} is no farther from it than what is admitted", show_element(t, *o.ideal), set.describe(i), show_element(t, got));
   return out;
 }
 
@@ -127,7 +146,7 @@ private:
       violation();
     } else if (v_.counts.vacuous > 0 && v_.counts.vacuous == v_.counts.elements) {
       v_.verdict = Class::Vacuous;
-      v_.reason = "every value is admitted on these inputs";
+      v_.reason = e_.undefined_inside ? "the standard says nothing here: " + e_.undefined_inside->message : "every value is admitted on these inputs";
     }
     return std::move(v_);
   }
@@ -149,6 +168,8 @@ private:
     if (got.extents() != want.extents())
       return settled(Class::Violation, fmt::format("the output {} has extents {}; {} are right", name(k), ulpian::to_string(got.extents()), ulpian::to_string(want.extents())));
     const bool opaque = want.type() == ElementType::String || is_complex(want.type());
+    // Where one of several operators is free, an element that agrees may be one that could be anything.
+    if (e_.undefined_inside && !opaque) return elements(k, want, got);
     if (opaque ? same_elements(want, got) : std::equal(want.bytes().begin(), want.bytes().end(), got.bytes().begin(), got.bytes().end())) {
       v_.counts.equal += want.size();
       return true;
@@ -161,17 +182,19 @@ private:
     const ElementType t = want.type();
     for (std::int64_t i = 0; i < want.size(); ++i) {
       const Bits a = want.at(i), b = got.at(i);
-      if (same_element(t, a, b)) {
+      const bool same = same_element(t, a, b);
+      if (same && !e_.undefined_inside) {
         ++v_.counts.equal;
         continue;
       }
-      if (is_float(t) && !is_nan(t, a) && !is_nan(t, b)) v_.counts.worst_ulps = std::max(v_.counts.worst_ulps, distance_in_ulps(t, b, a));
+      if (!same && is_float(t) && !is_nan(t, a) && !is_nan(t, b)) v_.counts.worst_ulps = std::max(v_.counts.worst_ulps, distance_in_ulps(t, b, a));
       if (!allowed_ready_ && !fetch_allowed()) return false;
       const auto& set = k < allowed_.size() ? allowed_[k] : std::nullopt;
       if (!set) return settled(Class::Undecided, fmt::format("no allowed set of the output {}", name(k)));
       if (set->type() != t || set->extents() != want.extents())
         return settled(Class::InternalError, fmt::format("the allowed set of the output {} is {}{}", name(k), name_of(set->type()), ulpian::to_string(set->extents())));
       if (set->flags()[static_cast<std::size_t>(i)] & interp::Anything) ++v_.counts.vacuous;
+      else if (same) ++v_.counts.equal;
       else if (set->contains(i, b)) ++v_.counts.allowed;
       else outside(k, i, distance_to_set(*set, i, b));
     }
@@ -203,36 +226,75 @@ private:
     if (outside_.back().distance > outside_.front().distance) std::swap(outside_.front(), outside_.back());
   }
 
-  void violation() {
-    std::int64_t contradicted = 0;
-    std::string contradiction;
-    for (const Outside& o : outside_) {
-      const Tensor& want = *e_.canonical[o.output];
-      const interp::AllowedTensor& set = *allowed_[o.output];
-      const Bits canonical = want.at(o.position), got = (*got_)[o.output]->at(o.position);
-      const Examined x = examine(e_.second_opinion ? e_.second_opinion(o.output, o.position) : SecondOpinion{}, set, o.position, canonical, got);
-      Witness w;
-      w.output = o.output;
-      w.output_name = o.output < e_.names.size() ? e_.names[o.output] : std::string();
-      w.position = o.position;
-      w.index = index_of(o.position, want.extents());
-      w.type = want.type();
-      w.got = got;
-      w.canonical = canonical;
-      w.allowed = set.describe(o.position);
-      w.distance = o.distance;
-      if (!x.true_value.empty()) w.true_value = x.true_value, w.got_from_true = x.got, w.allowed_from_true = x.nearest;
-      if (!x.contradiction.empty() && contradicted++ == 0) {
-        contradiction = x.contradiction;
-        v_.witness = std::move(w);
-      } else if (!v_.witness) {
-        v_.witness = std::move(w);
+  Witness witness(const Outside& o, const SecondOpinion& opinion, const Examined& x) const {
+    const Tensor& want = *e_.canonical[o.output];
+    Witness w;
+    w.output = o.output;
+    w.output_name = o.output < e_.names.size() ? e_.names[o.output] : std::string();
+    w.position = o.position;
+    w.index = index_of(o.position, want.extents());
+    w.type = want.type();
+    w.got = (*got_)[o.output]->at(o.position);
+    w.canonical = want.at(o.position);
+    w.allowed = allowed_[o.output]->describe(o.position);
+    w.distance = o.distance;
+    w.of_region = opinion.of_region;
+    if (!x.true_value.empty()) w.true_value = x.true_value, w.got_from_true = x.got, w.allowed_from_true = x.nearest;
+    else if (!opinion.ideal) w.why_no_true_value = opinion.why_missing;
+    return w;
+  }
+
+  // What has been looked at again: of each finding the element that is farthest outside.
+  struct Findings {
+    std::optional<Witness> holds, open, doubted;
+    std::string fault;
+    std::int64_t looked_at = 0, faults = 0;
+  };
+
+  void look_at(const Outside& o, Findings& f) const {
+    const SecondOpinion opinion = e_.second_opinion ? e_.second_opinion(o.output, o.position) : SecondOpinion{};
+    const Examined x = examine(opinion, *allowed_[o.output], o.position, e_.canonical[o.output]->at(o.position), (*got_)[o.output]->at(o.position));
+    ++f.looked_at;
+    Witness w = witness(o, opinion, x);
+    if (!x.fault.empty() && f.faults++ == 0) f.fault = x.fault + "; " + to_string(w);
+    auto& place = x.finding == Examined::Finding::Holds ? f.holds : x.finding == Examined::Finding::Open ? f.open : f.doubted;
+    if (!place || w.distance > place->distance) place = std::move(w);
+  }
+
+  // Where none of the first holds, others may.
+  void look_further(Findings& f) const {
+    constexpr std::int64_t Most = 64;
+    const std::int64_t end = f.looked_at + Most;
+    for (std::size_t k = 0; k < e_.canonical.size(); ++k) {
+      if (!e_.canonical[k] || k >= allowed_.size() || !allowed_[k]) continue;
+      const Tensor &want = *e_.canonical[k], &got = *(*got_)[k];
+      for (std::int64_t i = 0; i < want.size(); ++i) {
+        if (f.holds || f.looked_at >= end) return;
+        const Bits b = got.at(i);
+        if (same_element(want.type(), want.at(i), b) || allowed_[k]->contains(i, b)) continue;
+        if (std::any_of(outside_.begin(), outside_.end(), [&](const Outside& o) { return o.output == k && o.position == i; })) continue;
+        look_at({k, i, distance_to_set(*allowed_[k], i, b)}, f);
       }
     }
-    v_.verdict = contradicted ? Class::InternalError : Class::Violation;
+  }
+
+  // A contradiction of ours on one element takes nothing from a violation that holds on another: both are reported.
+  void violation() {
+    Findings f;
+    for (const Outside& o : outside_) look_at(o, f);
+    if (!f.holds && f.doubted) look_further(f);
+    if (f.faults) v_.own_fault = fmt::format("Ulpian contradicts itself (please report this): {} ({} of the {} looked at again)", f.fault, f.faults, numbered(f.looked_at, "element"));
+    if (!f.holds && f.doubted) {
+      v_.verdict = Class::InternalError;
+      v_.witness = std::move(f.doubted);
+      v_.reason = v_.own_fault;
+      return;
+    }
+    v_.verdict = Class::Violation;
+    const bool worst = !f.doubted && !(f.holds && f.open);
+    v_.witness = f.holds ? std::move(f.holds) : std::move(f.open);
     v_.reason = to_string(*v_.witness);
-    if (contradicted) v_.reason = "Ulpian contradicts itself (please report this): " + contradiction + "; " + v_.reason;
-    else if (v_.counts.outside > 1) v_.reason += fmt::format(" (the worst of {})", numbered(v_.counts.outside, "element"));
+    if (v_.counts.outside > 1) v_.reason += fmt::format(" ({} {}{})", worst ? "the worst of" : "of", numbered(v_.counts.outside, "element"), worst ? "" : " outside");
   }
 
   const Expectation& e_;
@@ -256,6 +318,9 @@ template <typename Answer> Verdict first_that_fits(const Expectation& expected, 
     if (v.reason.empty()) v.reason = "under another reading that the standard leaves open";
     return v;
   }
+  if (!expected.more_readings) return first;
+  first.verdict = Class::Undecided;
+  first.reason = fmt::format("the definition has more readings than the {} that were tried; under the first: {}", expected.others.size() + 1, first.reason);
   return first;
 }
 
@@ -278,6 +343,7 @@ Verdict judge(const Expectation& expected, const MaybeTensors& got) {
 
 Verdict judge(const Expectation& expected, const Outcome& outcome) {
   const bool must_refuse = expected.error && expected.error->kind == ErrorKind::Requirement;
+  const bool says_nothing = expected.undefined || expected.undefined_inside || (expected.error && expected.error->kind == ErrorKind::Undefined);
   if (const Outputs* o = outcome.outputs()) {
     MaybeTensors got;
     for (const Value& v : o->values) got.push_back(v.tensor() ? std::optional(*v.tensor()) : std::nullopt);
@@ -285,13 +351,13 @@ Verdict judge(const Expectation& expected, const Outcome& outcome) {
   }
   if (const Refused* r = std::get_if<Refused>(&outcome.what)) {
     if (must_refuse) return of_class(Class::Conforms, "refused, as it must: " + expected.error->message, r->message);
-    if (expected.undefined || (expected.error && expected.error->kind == ErrorKind::Undefined)) return of_class(Class::Vacuous, "refused where the standard says nothing", r->message);
+    if (says_nothing) return of_class(Class::Vacuous, "refused where the standard says nothing", r->message);
     return first_that_fits(expected, outcome, of_class(Class::Refused, r->reason == Refusal::Unsupported ? "the backend does not have it" : "the backend calls it invalid", r->message));
   }
   if (const Failed* f = std::get_if<Failed>(&outcome.what)) {
     // An error of the backend's own on what it must refuse is a refusal, if an unfriendly one.
     if (must_refuse && f->cause == FailureCause::Internal) return of_class(Class::Conforms, "refused, as it must: " + expected.error->message, f->message);
-    if (expected.undefined && f->cause == FailureCause::Internal) return of_class(Class::Vacuous, "refused where the standard says nothing", f->message);
+    if (says_nothing && f->cause == FailureCause::Internal) return of_class(Class::Vacuous, "refused where the standard says nothing", f->message);
     return of_class(Class::Failed, describe(outcome), outcome.error_output);
   }
   if (std::holds_alternative<Crashed>(outcome.what)) return of_class(Class::Crashed, describe(outcome), outcome.error_output);

@@ -412,7 +412,108 @@ TEST(Judge, AContradictionIsOursAndNoViolation) {
   // The truth lies outside the set, but the answer is farther from it than all that is admitted: wrong all the same.
   o.real = interp::Real(Exact(1) - Exact::power_of_two(-24));
   o.ideal = f32(1) - 1;
-  EXPECT_EQ(with(o).verdict, Class::Violation);
+  v = with(o);
+  EXPECT_EQ(v.verdict, Class::Violation);
+  // The set is too narrow all the same, which is said beside it.
+  EXPECT_NE(v.own_fault.find("the true value 0.99999994 (0x3f7fffff) is not in the allowed set"), std::string::npos) << v.own_fault;
+}
+
+// `count` elements of canonical value 1 and set {1}; the true value of the first `doubted` is what the backend gave there, that of the others 1.
+Expectation doubtful(std::size_t count, std::size_t doubted, const std::vector<Bits>& got) {
+  const std::vector<float> ones(count, 1);
+  Expectation e = expecting(floats(ones), between(ones, ones));
+  e.second_opinion = [doubted, got](std::size_t, std::int64_t position) {
+    const auto i = static_cast<std::size_t>(position);
+    SecondOpinion o;
+    o.canonical = f32(1);
+    o.ideal = i < doubted ? got[i] : f32(1);
+    o.real = interp::Real(Exact::of(ElementType::F32, *o.ideal));
+    return o;
+  };
+  return e;
+}
+
+TEST(Judge, AContradictionOnOneElementTakesNothingFromAViolationOnAnother) {
+  const std::vector<Bits> got{f32(9), f32(2), f32(3), f32(1)};
+  Tensor answers = floats({9, 2, 3, 1});
+  const Verdict v = judge(doubtful(4, 1, got), answer(answers));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  EXPECT_EQ(exit_status(v.verdict), 1);
+  ASSERT_TRUE(v.witness);
+  EXPECT_EQ(v.witness->position, 2);  // the worst of those that hold
+  EXPECT_EQ(v.counts.outside, 3);
+  EXPECT_NE(v.own_fault.find("please report"), std::string::npos) << v.own_fault;
+  EXPECT_NE(v.own_fault.find("9 (0x41100000) is the true value"), std::string::npos) << v.own_fault;
+  EXPECT_NE(v.own_fault.find("1 of the 3 elements"), std::string::npos) << v.own_fault;
+  EXPECT_EQ(v.reason.find("contradicts"), std::string::npos) << v.reason;
+}
+
+TEST(Judge, AViolationIsFoundBehindManyContradictions) {
+  std::vector<float> values(40, 9);
+  values[37] = 2;
+  std::vector<Bits> got;
+  for (float x : values) got.push_back(f32(x));
+  const Verdict v = judge(doubtful(40, 37, got), answer(floats(values)));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  EXPECT_EQ(v.witness->position, 37);
+  // And nothing but contradictions stays one.
+  EXPECT_EQ(judge(doubtful(40, 40, got), answer(floats(values))).verdict, Class::InternalError);
+}
+
+TEST(Judge, WithoutATrueValueTheWitnessSaysWhy) {
+  Expectation e = expecting(floats({1}), between({1}, {1}));
+  e.second_opinion = [](std::size_t, std::int64_t) {
+    SecondOpinion o;
+    o.why_missing = "it takes more than 5 steps";
+    return o;
+  };
+  const Verdict v = judge(e, answer(floats({2})));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  EXPECT_NE(v.reason.find("its true value was not found: it takes more than 5 steps"), std::string::npos) << v.reason;
+}
+
+TEST(Judge, WhatARegionGivesWithoutRoundingIsShownAndDecidesNothing) {
+  Expectation e = expecting(floats({1}), between({1}, {1}));
+  e.second_opinion = [](std::size_t, std::int64_t) {
+    SecondOpinion o;
+    o.canonical = f32(1);
+    o.ideal = f32(1) + 1;
+    o.real = interp::Real(Exact(1) + Exact::power_of_two(-23));
+    o.of_region = true;
+    return o;
+  };
+  Tensor got = floats({1});
+  got.set(0, f32(1) + 1);
+  const Verdict v = judge(e, answer(got));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  EXPECT_NE(v.reason.find("if nothing were rounded between the operators, the value is 1.0000001192092896, 0 ULP away (the nearest allowed value 1)"), std::string::npos) << v.reason;
+}
+
+TEST(Judge, MoreReadingsThanAreTriedLeaveItOpen) {
+  Expectation e = expecting(floats({1}), between({1}, {1}));
+  e.others.push_back([] { return expecting(floats({2}), between({2}, {2})); });
+  EXPECT_EQ(judge(e, answer(floats({3}))).verdict, Class::Violation);
+  e.more_readings = true;
+  EXPECT_EQ(judge(e, answer(floats({3}))).verdict, Class::Undecided);
+  EXPECT_EQ(judge(e, answer(floats({2}))).verdict, Class::Conforms);
+}
+
+TEST(Judge, WhereOneOfSeveralOperatorsIsFreeElementsAreJudgedOneByOne) {
+  Expectation e = expecting(floats({1, 2, 3}), between({1, 2, 3}, {1, 2, 3}, {interp::Anything, interp::Anything, 0}));
+  e.undefined_inside = diagnostic(ErrorKind::Undefined, "min above max");
+  Verdict v = judge(e, answer(floats({1, 7, 3})));
+  EXPECT_EQ(v.verdict, Class::Conforms);
+  EXPECT_EQ(v.counts.vacuous, 2);  // although one agrees
+  EXPECT_EQ(v.counts.equal, 1);
+  v = judge(e, answer(floats({1, 2, 4})));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  EXPECT_EQ(v.witness->position, 2);
+  EXPECT_EQ(judge(e, outcome(Refused{Refusal::Invalid, "no"})).verdict, Class::Vacuous);
+  Expectation all = expecting(floats({1}), between({1}, {1}, {interp::Anything}));
+  all.undefined_inside = e.undefined_inside;
+  v = judge(all, answer(floats({1})));
+  EXPECT_EQ(v.verdict, Class::Vacuous);
+  EXPECT_NE(v.reason.find("min above max"), std::string::npos) << v.reason;
 }
 
 }  // namespace

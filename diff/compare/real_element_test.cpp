@@ -1,6 +1,7 @@
 #include "diff/compare/real_element.h"
 
 #include <bit>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -46,7 +47,7 @@ template <typename Body> core::Program program(Body body) {
 std::optional<Bits> rounded(const core::Program& p, const std::vector<float>& x, std::int64_t position = 0) {
   std::vector<std::optional<Tensor>> inputs;
   inputs.emplace_back(floats(x));
-  RealElements elements(p, inputs, {});
+  RealElements elements(p, inputs);
   const auto v = elements.element(0, position);
   return v ? RealElements::rounded(p, 0, *v) : std::nullopt;
 }
@@ -109,8 +110,96 @@ TEST(RealElement, TooMuchWorkIsNotDecided) {
   const auto p = total(core::ReduceKind::Sum);
   std::vector<std::optional<Tensor>> inputs;
   inputs.emplace_back(floats(std::vector<float>(5000, 1)));
-  RealElements elements(p, inputs, limits);
-  EXPECT_FALSE(elements.element(0, 0).has_value());
+  RealElements elements(p, inputs);
+  EXPECT_FALSE(elements.element(0, 0, limits).has_value());
+  EXPECT_EQ(elements.why_missing(), "it takes more time than there is for this");
+}
+
+// h[t] = step(b, h[t - 1] else `first`, x[t]); y[t] = h[t].
+template <typename Step> core::Program recurrence(float first, Step step) {
+  Builder b;
+  const core::Size n = b.fresh_size("N");
+  core::TensorNode x;
+  x.name = "x";
+  x.type = ElementType::F32;
+  x.kind = core::TensorKind::Input;
+  x.extents = {b.size(n)};
+  const core::TensorId input = b.add(x);
+  core::TensorNode h;
+  h.name = "h";
+  h.type = ElementType::F32;
+  h.kind = core::TensorKind::Recurrence;
+  h.extents = {b.size(n)};
+  h.variables = {b.fresh("t")};
+  h.group = 0;
+  const core::TensorId member = static_cast<core::TensorId>(b.program().tensors.size());
+  const TermId t = b.variable(h.variables[0]);
+  const TermId before = b.primitive(Primitive::Subtract, t, b.integer(1));
+  b.program().recurrences.push_back({h.variables, {b.size(n)}, {member}});
+  b.add(h);
+  const TermId last = b.read_else(member, std::span(&before, 1), b.constant(ElementType::F32, f32(first)), false);
+  b.program().tensors[member].body = step(b, last, b.read(input, std::span(&t, 1)));
+  b.program().inputs = {input};
+  b.program().outputs = {member};
+  b.program().output_names = {"h"};
+  return b.finish();
+}
+
+TEST(RealElement, ALongRecurrenceIsClimbedStepByStep) {
+  // Each step multiplies by exp(2^-10): after 2048 steps e^2, after 4096 e^4, whatever f32 would have made of it.
+  const auto growth = recurrence(1, [](Builder& b, TermId h, TermId x) { return b.primitive(Primitive::Multiply, h, b.primitive(Primitive::Exp, x)); });
+  const std::vector<float> x(4096, 0x1p-10f);
+  EXPECT_EQ(rounded(growth, x, 2047), f32(7.38905609893065f));
+  EXPECT_EQ(rounded(growth, x, 4095), f32(54.598150033144236f));
+  // Rational steps stay exact: 2^24 + 1 + 1 + ... in f32 would never move.
+  const auto sum = recurrence(0x1p24f, [](Builder& b, TermId h, TermId v) { return b.primitive(Primitive::Add, h, v); });
+  EXPECT_EQ(rounded(sum, std::vector<float>(3000, 1), 2999), f32(16777216.0f + 3000.0f));
+}
+
+TEST(RealElement, ASumMixesRationalAndOtherTerms) {
+  // exp(1) * 1 + exp(0) * 0 + exp(2) * 2 = e + 2 e^2.
+  const auto weighted = program([](Builder& b, TermId, core::TensorId x, TermId n) {
+    const core::Variable k = b.fresh("k");
+    const TermId at = b.variable(k);
+    const TermId v = b.read(x, std::span(&at, 1));
+    const TermId both[2] = {b.primitive(Primitive::Exp, v), v};
+    return b.reduce(core::ReduceKind::Dot, ElementType::F32, std::span(&k, 1), std::span(&n, 1), core::None, false, core::None, both);
+  });
+  EXPECT_EQ(rounded(weighted, {1, 0, 2}), f32(17.496394026320345f));
+  EXPECT_EQ(rounded(weighted, {1, -std::numeric_limits<float>::infinity()}), 0x7fc00000u);  // 0 * infinity
+  EXPECT_EQ(rounded(weighted, {1, std::numeric_limits<float>::infinity()}), 0x7f800000u);
+  EXPECT_EQ(rounded(weighted, {0}), 0u);
+}
+
+TEST(RealElement, PrecisionGrowsUntilTheRoundingIsDecided) {
+  // e^x 2^300 + 1 - e^x 2^300 is 1: at 128 bits the 1 is lost.
+  const auto cancelling = program([](Builder& b, TermId x, core::TensorId, TermId) {
+    const TermId big = b.constant(ElementType::F32, f32(0x1p100f));
+    TermId e = b.primitive(Primitive::Exp, x);
+    for (int k = 0; k < 3; ++k) e = b.primitive(Primitive::Multiply, e, big);
+    const TermId one = b.constant(ElementType::F32, f32(1));
+    return b.primitive(Primitive::Subtract, b.primitive(Primitive::Add, e, one), e);
+  });
+  EXPECT_EQ(rounded(cancelling, {1}), f32(1));
+}
+
+TEST(RealElement, DefinitionsFlowIntoOneAnotherWithoutRounding) {
+  // x^2 - 1 for x = 1 + 2^-12: 2^-11 + 2^-24, whose last bit f32 loses between the two.
+  const auto square = program([](Builder& b, TermId x, core::TensorId, TermId) { return b.primitive(Primitive::Multiply, x, x); });
+  const auto less_one = program([](Builder& b, TermId x, core::TensorId, TermId) { return b.primitive(Primitive::Subtract, x, b.constant(ElementType::F32, f32(1))); });
+  std::vector<std::optional<Tensor>> x, between;
+  x.emplace_back(floats({1 + 0x1p-12f}));
+  between.emplace_back(floats({1 + 0x1p-11f}));
+  const auto work = std::make_shared<RealElements::Work>();
+  RealElements first(square, x, work), second(less_one, between, work);
+  const auto alone = second.element(0, 0);
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(RealElements::rounded(less_one, 0, *alone), f32(0x1p-11f));
+  RealElements joined(less_one, between, work);
+  joined.draw_from(0, first, 0);
+  const auto v = joined.element(0, 0);
+  ASSERT_TRUE(v);
+  EXPECT_EQ(RealElements::rounded(less_one, 0, *v), f32(0x1p-11f + 0x1p-24f));
 }
 
 }  // namespace

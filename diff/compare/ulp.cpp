@@ -25,6 +25,14 @@ Exact measured(ElementType type, Bits x) {
   return sign_bit(type, x) ? -next : next;
 }
 
+// Of a number that is only known within bounds, the end that is farther from zero.
+double nearest_double(const interp::Real& r) {
+  if (const auto rounded = interp::round_to(r, ElementType::F64, CastMode::Plain)) return to_double(ElementType::F64, *rounded);
+  constexpr int Bits = 128;
+  const auto [low, high] = interp::bounds_of(r, Bits);
+  return low.absolute() < high.absolute() ? high.to_double() : low.to_double();
+}
+
 }  // namespace
 
 int ulp_exponent(ElementType type, Bits x) {
@@ -52,9 +60,7 @@ double distance_in_ulps(ElementType type, Bits got, const interp::Real& referenc
   }
   // The binade of the real number: exactly where it is rational, else from its nearest double (an irrational number is no power of two, and
   // rounding up to one only halves a figure that people read).
-  const auto magnitude = interp::round_to(reference, ElementType::F64, CastMode::Plain);
-  if (!magnitude) return NoMeaning;
-  const double near = to_double(ElementType::F64, *magnitude);
+  const double near = nearest_double(reference);
   const FloatFormat& f = format_of(type);
   int binade = f.max_exponent() + 1;
   if (near == 0) binade = f.min_exponent();
@@ -65,8 +71,7 @@ double distance_in_ulps(ElementType type, Bits got, const interp::Real& referenc
   if (!difference) return NoMeaning;
   const std::array<interp::Real, 2> scaled{*difference, interp::Real(Exact::power_of_two(-ulp_exponent_at(f, binade)))};
   const auto ulps = interp::real_primitive(Primitive::Multiply, scaled);
-  const auto rounded = ulps ? interp::round_to(*ulps, ElementType::F64, CastMode::Plain) : std::nullopt;
-  return rounded ? std::abs(to_double(ElementType::F64, *rounded)) : NoMeaning;
+  return ulps ? std::abs(nearest_double(*ulps)) : NoMeaning;
 }
 
 }  // namespace ulpian::diff

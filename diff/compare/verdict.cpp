@@ -84,8 +84,9 @@ std::string to_string(const Witness& w) {
   std::string out = fmt::format("output \"{}\"{} is {}; allowed is {}, canonical {}", w.output_name, w.index.empty() ? "" : index, show_element(w.type, w.got), w.allowed,
                                 show_element(w.type, w.canonical));
   if (std::isfinite(w.distance)) out += fmt::format(": {:.3g} ULP outside", w.distance);
+  if (!w.why_no_true_value.empty()) out += fmt::format("; its true value was not found: {}", w.why_no_true_value);
   if (w.true_value.empty()) return out;
-  out += fmt::format("; the true value is {}", w.true_value);
+  out += fmt::format("; {} is {}", w.of_region ? "if nothing were rounded between the operators, the value" : "the true value", w.true_value);
   if (std::isfinite(w.got_from_true)) out += fmt::format(", {:.3g} ULP away", w.got_from_true);
   if (std::isfinite(w.allowed_from_true)) out += fmt::format(" (the nearest allowed value {:.3g})", w.allowed_from_true);
   return out;

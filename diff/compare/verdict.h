@@ -24,7 +24,7 @@ enum class Class : std::uint8_t {
   Violation,       // a value outside the allowed set, with a witness
   Lenient,         // answered where it must refuse
   Failed, Crashed, Hung, OutOfMemory,
-  InternalError,   // Ulpian contradicts itself on an element that it would have called a violation: ours to repair, no verdict on the backend
+  InternalError,   // Ulpian contradicts itself on elements that it would have called a violation, and no other holds: no verdict on the backend
 };
 std::string_view name_of(Class c);
 // 0 conforms, 1 does not, 3 undecided; of several verdicts the status is 1 if any is 1, else 3 if any is 3.
@@ -42,8 +42,11 @@ struct Witness {
   Bits canonical = 0;
   std::string allowed;           // as text
   double distance = 0;           // to the allowed set, in ULP of its nearest end; infinite where that has no meaning
-  // Of the definition over the reals, where it was found: to 17 digits, and how far the answer and the nearest allowed value lie from it.
+  // Of the definition over the reals, where it was found: to 17 digits or as bounds, and how far the answer and the nearest allowed value lie
+  // from it. Of a region: with nothing rounded between its operators either, which is no measure of right and wrong.
   std::string true_value;
+  std::string why_no_true_value;
+  bool of_region = false;
   double got_from_true = 0;
   double allowed_from_true = 0;
 };
@@ -64,6 +67,9 @@ struct Verdict {
   Counts counts;
   std::optional<Witness> witness;  // the worst element outside
   std::string reason;              // one line: why it is not simply conforming
+  // One line: where Ulpian contradicts itself on an element of this call. Beside a violation that holds without that element, or the reason
+  // of an internal error.
+  std::string own_fault;
   std::string evidence;            // a backend's message or error output
 };
 
@@ -71,7 +77,9 @@ struct Verdict {
 struct SecondOpinion {
   std::optional<Bits> canonical;         // by the scalar evaluator
   std::optional<interp::Real> real;      // the true value of a float
-  std::optional<Bits> ideal;             // the true value, rounded once
+  std::optional<Bits> ideal;             // the true value, rounded once; empty where that is not decided
+  std::string why_missing;               // why there is no true value
+  bool of_region = false;                // what several operators give when nothing rounds between them: shown, and no criterion
 };
 
 // What an implementation should have answered.
@@ -79,12 +87,14 @@ struct Expectation {
   // Kind Requirement: an implementation must refuse. Undefined: anything conforms. Others: undecided.
   std::optional<Diagnostic> error;
   std::optional<Diagnostic> undefined;                        // found on the values: anything conforms
+  std::optional<Diagnostic> undefined_inside;                 // of one operator among several: the sets say what follows from it
   std::vector<std::optional<Tensor>> canonical;               // per output; empty where it is not looked at
   // The allowed sets, asked for only where an element differs from canonical.
   std::function<Result<std::vector<std::optional<interp::AllowedTensor>>>()> allowed;
   std::vector<std::string> names;
   // Other meanings that the standard leaves open for the operator as a whole (a static `one of`): it conforms under one of them, or not.
   std::vector<std::function<Expectation()>> others;
+  bool more_readings = false;  // than `others` has: none of them fitting, it is undecided
   // In each line along these axes any order, the same in all outputs.
   std::vector<std::int64_t> unordered_axes;
   // Asked for some of the elements outside before they are called a violation.

@@ -40,21 +40,115 @@ Result<std::shared_ptr<const Graph>> load_any(const std::string& file, const Com
   return std::make_shared<const Graph>(std::move(*graph));
 }
 
-int check(const Options& o, const Common& common) {
-  auto usage = [&](std::string message, std::string hint = {}) {
-    Diagnostic d;
-    d.kind = ErrorKind::Usage;
-    d.message = std::move(message);
-    d.hint = std::move(hint);
-    return report(d, common);
-  };
-  if (o.backend.empty() == o.outputs.empty()) return usage("either --backend or --outputs is needed", "ulpian check MODEL --backend onnxruntime");
-  const auto profile = interp::profile_named(o.profile);
-  if (!profile) {
-    std::string all;
-    for (const std::string& n : interp::profile_names()) all += (all.empty() ? "" : ", ") + n;
-    return usage(fmt::format("no profile is called {}", o.profile), "profiles: " + all);
+Diagnostic usage(std::string message, std::string hint = {}) {
+  Diagnostic d;
+  d.kind = ErrorKind::Usage;
+  d.message = std::move(message);
+  d.hint = std::move(hint);
+  return d;
+}
+
+using Tensors = std::vector<std::optional<Tensor>>;
+
+struct Sample {
+  std::string title;
+  Tensors inputs;
+};
+
+Result<interp::Profile> read_profile(const std::string& name) {
+  if (const auto profile = interp::profile_named(name)) return *profile;
+  std::string all;
+  for (const std::string& n : interp::profile_names()) all += (all.empty() ? "" : ", ") + n;
+  return usage(fmt::format("no profile is called {}", name), "profiles: " + all);
+}
+
+Result<std::vector<Sample>> draw_samples(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec,
+                                         const std::shared_ptr<const Graph>& graph, const interp::Limits& limits) {
+  if (!o.outputs.empty()) return usage("--outputs needs the --inputs that they were made from");
+  diff::DrawOptions draw;
+  draw.seed = o.seed;
+  draw.memory_limit = common.memory_mib << 20;
+  for (const std::string& s : o.shapes)
+    if (Status r = diff::parse_shape(s, *graph, draw); !r) return r.error();
+  for (const std::string& s : o.ranges)
+    if (Status r = diff::parse_range(s, *graph, draw); !r) return r.error();
+  std::vector<Sample> samples;
+  for (int k = 0; k < o.samples; ++k) {
+    draw.sample = k;
+    auto inputs = diff::draw_valid_inputs(spec, graph, draw, limits);
+    if (!inputs) return std::move(inputs).error();
+    std::string title = fmt::format("seed {}", o.seed) + (o.samples > 1 ? fmt::format(" sample {} ({})", k, name_of(diff::kind_of_sample(k))) : "");
+    for (std::size_t i = 0; i < inputs->size(); ++i)
+      if ((*inputs)[i]) title += fmt::format(" {}{}", graph->values[static_cast<std::size_t>(graph->inputs[i])].name, to_string((*inputs)[i]->extents()));
+    samples.push_back({std::move(title), std::move(*inputs)});
   }
+  return samples;
+}
+
+Result<std::vector<Sample>> samples_of(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec,
+                                       const std::shared_ptr<const Graph>& graph, const interp::Limits& limits) {
+  if (o.inputs.empty() && o.named.empty()) return draw_samples(o, common, spec, graph, limits);
+  auto inputs = read_inputs(*graph, o.inputs, o.named, common.memory_mib << 20);
+  if (!inputs) return std::move(inputs).error();
+  std::vector<Sample> samples;
+  samples.push_back({o.inputs.empty() ? "given inputs" : o.inputs, std::move(*inputs)});
+  return samples;
+}
+
+Result<Tensors> read_outputs(const Options& o, const Common& common, const Graph& graph) {
+  Tensors outputs(graph.outputs.size());
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const std::string file = find_tensor_file(o.outputs, fmt::format("output_{}", k));
+    if (file.empty()) return usage(fmt::format("{} holds no output_{}.npy or .pb; the model has {} outputs", o.outputs, k, outputs.size()));
+    auto t = read_tensor(file, graph.values[static_cast<std::size_t>(graph.outputs[k])].type, common.memory_mib << 20);
+    if (!t) return before_running(std::move(t).error());
+    outputs[k] = std::move(*t);
+  }
+  return outputs;
+}
+
+Result<diff::Backend> open_backend(const Options& o, const Common& common) {
+  auto registry = load_registry(o.backend_files);
+  if (!registry) return std::move(registry).error();
+  diff::OpenOptions open;
+  open.run_seconds = o.backend_seconds;
+  open.prepare_seconds = std::max(o.backend_seconds, 60.0);
+  open.memory_bytes = static_cast<std::uint64_t>(o.backend_memory_mib) << 20;
+  open.threads = common.threads;
+  // All of a model's intermediate values come in one answer, and are held beside our own.
+  open.answers.payload_bytes = std::min(open.answers.payload_bytes, static_cast<std::uint64_t>(common.memory_mib << 20) / 2);
+  return diff::Backend::open(o.backend, *registry, open);
+}
+
+// Prints each check as soon as it is made, or all of them together as JSON.
+class Reports {
+public:
+  Reports(const Options& o, const Common& common, Progress& progress) : o_(o), common_(common), progress_(progress) {}
+
+  void take(const diff::ModelCheck& m, const std::string& title) {
+    progress_.done();
+    if (common_.json) checks_.emplace_back(m, title);
+    else print_check(m, title, o_.all);
+    const int s = diff::exit_status(m.overall());
+    status_ = status_ == Nonconforming || s == Nonconforming ? Nonconforming : std::max(status_, s);
+  }
+  int finish() const {
+    if (common_.json) fmt::print("{}\n", json_report(o_.model, checks_, status_));
+    return status_;
+  }
+
+private:
+  const Options& o_;
+  const Common& common_;
+  Progress& progress_;
+  std::vector<std::pair<diff::ModelCheck, std::string>> checks_;
+  int status_ = Success;
+};
+
+int check(const Options& o, const Common& common) {
+  if (o.backend.empty() == o.outputs.empty()) return report(usage("either --backend or --outputs is needed", "ulpian check MODEL --backend onnxruntime"), common);
+  auto profile = read_profile(o.profile);
+  if (!profile) return report(profile.error(), common);
   auto spec = load_specification(common);
   if (!spec) return report(spec.error(), common);
   auto graph = o.backend.empty() ? load_model(o.model, *spec, common) : load_any(o.model, common);
@@ -65,77 +159,28 @@ int check(const Options& o, const Common& common) {
   options.limits = limits_of(common);
   Progress progress(common, "step", 0);
   options.progress = [&](std::size_t done, std::size_t total, const std::string& what) { progress.at(done, fmt::format("of {} {}", total, what)); };
+  const auto samples = samples_of(o, common, *spec, *graph, options.limits);
+  if (!samples) return report(samples.error(), common);
 
-  const bool from_files = !o.inputs.empty() || !o.named.empty();
-  std::vector<std::pair<std::string, std::vector<std::optional<Tensor>>>> samples;
-  if (from_files) {
-    auto inputs = read_inputs(**graph, o.inputs, o.named, common.memory_mib << 20);
-    if (!inputs) return report(inputs.error(), common);
-    samples.emplace_back(o.inputs.empty() ? "given inputs" : o.inputs, std::move(*inputs));
-  } else {
-    if (!o.outputs.empty()) return usage("--outputs needs the --inputs that they were made from");
-    diff::DrawOptions draw;
-    draw.seed = o.seed;
-    draw.memory_limit = common.memory_mib << 20;
-    for (const std::string& s : o.shapes)
-      if (Status r = diff::parse_shape(s, **graph, draw); !r) return report(r.error(), common);
-    for (const std::string& s : o.ranges)
-      if (Status r = diff::parse_range(s, **graph, draw); !r) return report(r.error(), common);
-    for (int k = 0; k < o.samples; ++k) {
-      draw.sample = k;
-      auto inputs = diff::draw_valid_inputs(*spec, *graph, draw, options.limits);
-      if (!inputs) return report(inputs.error(), common);
-      std::string title = fmt::format("seed {}", o.seed) + (o.samples > 1 ? fmt::format(" sample {} ({})", k, name_of(diff::kind_of_sample(k))) : "");
-      for (std::size_t i = 0; i < inputs->size(); ++i)
-        if ((*inputs)[i]) title += fmt::format(" {}{}", (**graph).values[static_cast<std::size_t>((**graph).inputs[i])].name, to_string((*inputs)[i]->extents()));
-      samples.emplace_back(title, std::move(*inputs));
-    }
-  }
-
-  std::vector<std::pair<diff::ModelCheck, std::string>> checks;
-  int status = Success;
-  auto take = [&](const diff::ModelCheck& m, const std::string& title) {
-    progress.done();
-    if (common.json) checks.emplace_back(m, title);
-    else print_check(m, title, o.all);
-    const int s = diff::exit_status(m.overall());
-    status = status == Nonconforming || s == Nonconforming ? Nonconforming : std::max(status, s);
-  };
-
+  Reports reports(o, common, progress);
   if (!o.outputs.empty()) {
-    std::vector<std::optional<Tensor>> outputs((*graph)->outputs.size());
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const std::string file = find_tensor_file(o.outputs, fmt::format("output_{}", k));
-      if (file.empty()) return usage(fmt::format("{} holds no output_{}.npy or .pb; the model has {} outputs", o.outputs, k, outputs.size()));
-      auto t = read_tensor(file, (**graph).values[static_cast<std::size_t>((**graph).outputs[k])].type, common.memory_mib << 20);
-      if (!t) return report(before_running(t.error()), common);
-      outputs[k] = std::move(*t);
-    }
-    auto m = diff::check_outputs(*spec, *graph, samples[0].second, outputs, options);
+    auto outputs = read_outputs(o, common, **graph);
+    if (!outputs) return report(outputs.error(), common);
+    auto m = diff::check_outputs(*spec, *graph, samples->front().inputs, *outputs, options);
     if (!m) return report(m.error(), common);
-    take(*m, samples[0].first);
-  } else {
-    auto registry = load_registry(o.backend_files);
-    if (!registry) return report(registry.error(), common);
-    auto bytes = self_contained_model(o.model, **graph);
-    if (!bytes) return report(bytes.error(), common);
-    diff::OpenOptions open;
-    open.run_seconds = o.backend_seconds;
-    open.prepare_seconds = std::max(o.backend_seconds, 60.0);
-    open.memory_bytes = static_cast<std::uint64_t>(o.backend_memory_mib) << 20;
-    open.threads = common.threads;
-    // All of a model's intermediate values come in one answer, and are held beside our own.
-    open.answers.payload_bytes = std::min(open.answers.payload_bytes, static_cast<std::uint64_t>(common.memory_mib << 20) / 2);
-    auto backend = diff::Backend::open(o.backend, *registry, open);
-    if (!backend) return report(backend.error(), common);
-    for (const auto& [title, inputs] : samples) {
-      auto m = diff::check_model(*spec, *graph, *bytes, *backend, inputs, options);
-      if (!m) return report(m.error(), common);
-      take(*m, title);
-    }
+    reports.take(*m, samples->front().title);
+    return reports.finish();
   }
-  if (common.json) fmt::print("{}\n", json_report(o.model, checks, status));
-  return status;
+  auto bytes = self_contained_model(o.model, **graph);
+  if (!bytes) return report(bytes.error(), common);
+  auto backend = open_backend(o, common);
+  if (!backend) return report(backend.error(), common);
+  for (const Sample& sample : *samples) {
+    auto m = diff::check_model(*spec, *graph, *bytes, *backend, sample.inputs, options);
+    if (!m) return report(m.error(), common);
+    reports.take(*m, sample.title);
+  }
+  return reports.finish();
 }
 
 }  // namespace

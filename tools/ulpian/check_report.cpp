@@ -28,14 +28,17 @@ json to_json(const diff::Verdict& v) {
          {"outside", v.counts.outside},
          {"worst_ulps", finite(v.counts.worst_ulps)}};
   if (!v.reason.empty()) j["reason"] = v.reason;
+  if (!v.own_fault.empty()) j["own_fault"] = v.own_fault;
   if (!v.evidence.empty()) j["evidence"] = v.evidence;
   if (v.witness) {
     const diff::Witness& w = *v.witness;
     json& x = j["witness"] = {{"output", w.output_name}, {"index", w.index}, {"type", name_of(w.type)}, {"got_bits", w.got}, {"canonical_bits", w.canonical},
                               {"got", diff::show_element(w.type, w.got)}, {"canonical", diff::show_element(w.type, w.canonical)}, {"allowed", w.allowed}};
     if (std::isfinite(w.distance)) x["ulps_outside"] = w.distance;
+    if (!w.why_no_true_value.empty()) x["why_no_true_value"] = w.why_no_true_value;
     if (!w.true_value.empty()) {
       x["true_value"] = w.true_value;
+      if (w.of_region) x["true_value_of_region"] = true;
       x["got_from_true_ulps"] = finite(w.got_from_true);
       x["allowed_from_true_ulps"] = finite(w.allowed_from_true);
     }
@@ -93,6 +96,8 @@ void print_table(const diff::ModelCheck& m, bool colour) {
 
 void print_verdict(const diff::Verdict& v, const char* indent) {
   if (!v.reason.empty()) fmt::print("{}{}\n", indent, printable(v.reason));
+  // Of an internal error it is the reason.
+  if (!v.own_fault.empty() && v.own_fault != v.reason) fmt::print("{}besides, {}\n", indent, printable(v.own_fault));
   if (!v.evidence.empty()) fmt::print("{}the backend says: {}\n", indent, printable(v.evidence.size() > 600 ? "..." + v.evidence.substr(v.evidence.size() - 600) : v.evidence));
 }
 
@@ -120,21 +125,33 @@ void print_whole(const diff::ModelCheck& m, bool all) {
   }
 }
 
-std::string headline(const diff::ModelCheck& m) {
+std::string verdict_in_words(const diff::ModelCheck& m) {
   const diff::Class c = m.overall();
-  std::size_t conforming = 0;
-  for (const diff::NodeCheck& n : m.nodes) conforming += diff::exit_status(n.verdict.verdict) == 0;
-  std::string text;
+  if (c == diff::Class::Vacuous) return "vacuous: the standard says nothing on these inputs";
   switch (diff::exit_status(c)) {
-    case 0: text = fmt::format("conforms to {}", m.profile); break;
-    case 1: text = fmt::format("does not conform to {} ({})", m.profile, name_of(c)); break;
-    default: text = fmt::format("undecided ({})", name_of(c)); break;
+    case 0: return fmt::format("conforms to {}", m.profile);
+    case 1: return fmt::format("does not conform to {} ({})", m.profile, name_of(c));
+    default: return fmt::format("undecided ({})", name_of(c));
   }
-  if (m.nodes.empty()) return text;
-  text += fmt::format(": {} of {} operator calls conform; the uncut model ", conforming, m.nodes.size());
-  if (m.transfers) return text + "has the same bits";
-  if (m.whole.verdict == diff::Class::Conforms) return text + fmt::format("conforms, {} as units", m.regions.size() == 1 ? "1 region judged" : fmt::format("{} regions judged", m.regions.size()));
-  return text + std::string(diff::exit_status(m.whole.verdict) == 3 ? "is " : "") + std::string(name_of(m.whole.verdict));
+}
+
+std::string headline(const diff::ModelCheck& m) {
+  std::string text = verdict_in_words(m);
+  if (m.nodes.empty()) return m.whole.counts.vacuous && m.overall() != diff::Class::Vacuous ? text + fmt::format(" ({} of {} elements vacuous)", m.whole.counts.vacuous, m.whole.counts.elements) : text;
+  std::size_t conforming = 0, vacuous = 0, own_faults = !m.whole.own_fault.empty();
+  for (const diff::NodeCheck& n : m.nodes) {
+    conforming += n.verdict.verdict == diff::Class::Conforms;
+    vacuous += n.verdict.verdict == diff::Class::Vacuous;
+    own_faults += !n.verdict.own_fault.empty();
+  }
+  text += fmt::format(": {} of {} operator calls conform", conforming, m.nodes.size());
+  if (vacuous) text += fmt::format(", {} vacuous", vacuous);
+  text += "; the uncut model ";
+  if (m.transfers) text += "has the same bits";
+  else if (m.whole.verdict == diff::Class::Conforms) text += fmt::format("conforms, {} as units", m.regions.size() == 1 ? "1 region judged" : fmt::format("{} regions judged", m.regions.size()));
+  else text += std::string(diff::exit_status(m.whole.verdict) == 3 || m.whole.verdict == diff::Class::Vacuous ? "is " : "") + std::string(name_of(m.whole.verdict));
+  if (own_faults) text += fmt::format("; Ulpian contradicts itself in {}", own_faults == 1 ? "1 place" : fmt::format("{} places", own_faults));
+  return text;
 }
 
 json to_json(const diff::ModelCheck& m, const std::string& sample) {

@@ -1,0 +1,13 @@
+// The verdict of a graph as one unit. Private to diff/check.
+#pragma once
+
+#include "diff/check/expectation.h"
+
+namespace ulpian::diff {
+
+// Of a single call, its own; else of all its operators together, ill-conditioned where the sets admit too much to tell anything. Where
+// definitions leave a choice for a whole operator, each reading is tried: operator by operator where the values between them are outputs, else
+// all combinations up to MostReadings.
+Verdict judge_unit(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs, const MaybeTensors& got);
+
+}  // namespace ulpian::diff
