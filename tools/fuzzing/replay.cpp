@@ -18,6 +18,11 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+// A harness may have mutations of its own, as with libFuzzer.
+extern "C" [[gnu::weak]] std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed);
+extern "C" [[gnu::weak]] std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* a, std::size_t a_size, const std::uint8_t* b, std::size_t b_size, std::uint8_t* out, std::size_t most,
+                                                               unsigned seed);
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
 namespace {
 
@@ -91,12 +96,29 @@ public:
 
   Input mutate(const std::vector<Input>& seeds) {
     Input out = seeds[below(seeds.size())];
+    if (LLVMFuzzerCustomMutator != nullptr && below(4) != 0) return mutate_as_the_harness_does(std::move(out), seeds);
     for (std::size_t changes = 1 + below(4); changes-- > 0;) change(out, seeds);
     if (out.size() > MostBytes) out.resize(MostBytes);
     return out;
   }
 
+  void mutate_once(Input& t) { change(t, none_); }
+
 private:
+  Input mutate_as_the_harness_does(Input out, const std::vector<Input>& seeds) {
+    if (LLVMFuzzerCustomCrossOver != nullptr && below(3) == 0) {
+      const Input first = out, &second = seeds[below(seeds.size())];
+      out.resize(MostBytes);
+      const std::size_t n = LLVMFuzzerCustomCrossOver(first.data(), first.size(), second.data(), second.size(), out.data(), MostBytes, static_cast<unsigned>(random_()));
+      out.resize(n);
+      if (n == 0) out = first;
+    }
+    std::size_t size = std::min(out.size(), MostBytes);
+    out.resize(MostBytes);
+    size = LLVMFuzzerCustomMutator(out.data(), size, MostBytes, static_cast<unsigned>(random_()));
+    out.resize(size);
+    return out;
+  }
   void change(Input& t, const std::vector<Input>& seeds) {
     const std::size_t at = below(t.size());
     const auto where = t.begin() + static_cast<std::ptrdiff_t>(at);
@@ -129,7 +151,10 @@ private:
   }
   static constexpr std::uint8_t Special[] = {0, 1, 0x7f, 0x80, 0xff, ' ', '\n', '(', '[', '{', '}', '"', '-', '0', '9'};
   std::mt19937_64 random_;
+  const std::vector<Input> none_{Input{}};
 };
+
+Mutator* mutator_in_use = nullptr;
 
 void add_files(const std::string& path, std::vector<std::string>& out) {
   namespace fs = std::filesystem;
@@ -143,6 +168,14 @@ void add_files(const std::string& path, std::vector<std::string>& out) {
 }
 
 }  // namespace
+
+std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most) {
+  Input input(data, data + size);
+  mutator_in_use->mutate_once(input);
+  input.resize(std::min(input.size(), most));
+  std::copy(input.begin(), input.end(), data);
+  return input.size();
+}
 
 int main(int count, char** arguments) {
   std::uint64_t rounds = 0, seed = 1;
@@ -172,6 +205,7 @@ int main(int count, char** arguments) {
     if (input.size() <= MostBytes) seeds.push_back(std::move(input));
   }
   Mutator mutator(seed);
+  mutator_in_use = &mutator;
   const auto start = Clock::now();
   std::uint64_t done = 0;
   for (; done < rounds && !seeds.empty(); ++done) {
