@@ -1,6 +1,8 @@
 #include "spec/core/tensor.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 
 namespace ulpian {
@@ -28,18 +30,30 @@ std::string to_string(const Extents& extents) {
 }
 
 struct Tensor::Storage {
+  // From here on the system gives zeroed pages as they are touched: clearing gigabytes at once would pass any deadline.
+  static constexpr std::size_t Large = std::size_t{1} << 20;
   std::byte* bytes = nullptr;
+  void* cleared = nullptr;  // what calloc gave, if it did
   std::size_t size = 0;
   std::vector<std::string> strings;
   Storage() = default;
   Storage(std::size_t n, bool clear) : size(n) {
     // At least one cache line, so that data() is never null and vector loads of an empty tensor stay inside.
+    if (clear && n >= Large) {
+      cleared = std::calloc(n + 128, 1);
+      if (!cleared) throw std::bad_alloc();
+      void* start = cleared;
+      std::size_t room = n + 128;
+      bytes = static_cast<std::byte*>(std::align(64, n + 64, start, room));
+      return;
+    }
     bytes = static_cast<std::byte*>(::operator new(n + 64, std::align_val_t{64}));
     if (clear) std::memset(bytes, 0, n + 64);
     else std::memset(bytes + n, 0, 64);
   }
   ~Storage() {
-    if (bytes) ::operator delete(bytes, std::align_val_t{64});
+    if (cleared) std::free(cleared);
+    else if (bytes) ::operator delete(bytes, std::align_val_t{64});
   }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
