@@ -26,7 +26,6 @@ const fs::path Folder = fs::path(ULPIAN_SOURCE_DIR) / "conformance/cases";
 // Cases that do not run yet, and why. The top-level README lists them.
 const std::map<std::string, std::string> NotYet = {
     {"cse_string_constant", "strings are not evaluated"},
-    {"dft_axis_and_scale", "onnx.DFT is not defined"},
     {"if_branch_returns_outer_value", "onnx.If is not defined"},
 };
 
