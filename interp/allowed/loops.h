@@ -23,7 +23,7 @@ struct Reduction {
     double lo = 0, hi = 0, big = 1;     // prod: bounds of the product, and of the product of all magnitudes above 1
     std::int64_t ilo = 0, ihi = 0;
     std::int64_t terms = 0;             // prod: factors other than 1
-    bool may_be_nan = false, sure_nan = false, anything = false, no_value = false, wide = false;
+    bool may_be_nan = false, sure_nan = false, anything = false, no_value = false, wide = false, either_sign = false;
   };
   std::vector<Element> elements;
 

@@ -94,6 +94,7 @@ void Reduction::add_term(Element& e, const Lanes& v, std::int64_t i) const {
     if (!sure) lo = std::min(lo, 1.0), hi = std::max(hi, 1.0);
     if (lo == 1 && hi == 1) return;
     if (std::fabs(lo) == Infinity || std::fabs(hi) == Infinity) e.wide = true;
+    e.either_sign |= std::signbit(lo) != std::signbit(hi);
     e.terms += 1;
     const double most = std::max(std::fabs(lo), std::fabs(hi));
     if (most > 1) e.big = product_above(e.big, most);
@@ -130,6 +131,7 @@ void Reduction::merge(Element& into, const Element& from) const {
   into.anything |= from.anything;
   into.no_value |= from.no_value;
   into.wide |= from.wide;
+  into.either_sign |= from.either_sign;
   switch (kind) {
     case ReduceKind::Count: into.ilo += from.ilo, into.ihi += from.ihi; return;
     case ReduceKind::Any: into.ilo |= from.ilo, into.ihi |= from.ihi; return;
@@ -217,6 +219,7 @@ Lanes Reduction::finish() const {
         p.hi = nearest(type, p.hi);
         if (p.lo != p.hi && p.lo == 0) p.lo = -0.0;
         if (p.lo != p.hi && p.hi == 0) p.hi = 0.0;
+        if (e.either_sign && p.lo == 0 && p.hi == 0) p.lo = -0.0, p.hi = 0.0;
         if (p.lo != p.lo || p.hi != p.hi) {
           set_anything(out, i);
           continue;
