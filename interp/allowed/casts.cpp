@@ -30,8 +30,15 @@ double end_in(ElementType to, CastMode mode, double x, int side, bool outward) {
   return to_double(to, apply(P::NextAfter, to, both));
 }
 
-Lanes float_to_float(const Lanes& a, ElementType to, CastMode mode, bool outward) {
+Lanes float_to_float(const Lanes& a, ElementType to, CastMode mode, bool outward, bool rounds) {
   const bool direct = mode == CastMode::Plain || mode == CastMode::Exact;
+  if (direct && !rounds && has_infinity(to))
+    return with_float(to, [&]<ElementType T>() {
+      Lanes out(T, a.axes, a.point && std::all_of(a.lo.begin(), a.lo.end(), [](double x) { return x != x || nearest<T>(x) == x; }));
+      for (std::size_t i = 0; i < a.lo.size(); ++i) out.lo[i] = kept_low<T>(a.lo[i]);
+      for (std::size_t i = 0; i < out.hi.size(); ++i) out.hi[i] = kept_high<T>(a.high(static_cast<std::int64_t>(i)));
+      return out;
+    });
   if (direct && !outward)
     return with_float(to, [&]<ElementType T>() {
       Lanes out(T, a.axes, a.point);
@@ -99,8 +106,15 @@ Lanes real_to_integer(const Lanes& a, ElementType to, CastMode mode) {
   return out;
 }
 
+// Ends of an integer as a float that may be kept wider.
+double kept_integer(const Lanes& a, std::int64_t x, double rounded, int side) {
+  const double d = a.type == ElementType::U64 ? static_cast<double>(static_cast<std::uint64_t>(x)) : static_cast<double>(x);
+  const double exact = std::fabs(d) < 0x1p53 ? d : side < 0 ? below(d) : above(d);
+  return side < 0 ? std::fmin(exact, rounded) : std::fmax(exact, rounded);
+}
+
 // From bool, integers and Z.
-Lanes from_integer(const Lanes& a, ElementType to, CastMode mode) {
+Lanes from_integer(const Lanes& a, ElementType to, CastMode mode, bool rounds) {
   Lanes out(to, a.axes, a.point);
   const auto convert_one = [&](std::int64_t x) {
     return a.type == ElementType::Z ? machine_of(x, to, mode) : convert(a.type, to, bits_of_integer(a.type, x), mode);
@@ -111,7 +125,9 @@ Lanes from_integer(const Lanes& a, ElementType to, CastMode mode) {
     const Bits low = convert_one(x);
     if (uses_doubles(to)) {
       const auto number = [&](Bits b) { return is_nan(to, b) ? Nan : to_double(to, b); };
-      out.set(i, {number(low), x == y ? number(low) : number(convert_one(y)), 0, 0});
+      double from = number(low), last = x == y ? from : number(convert_one(y));
+      if (!rounds && from == from && last == last) from = kept_integer(a, x, from, -1), last = kept_integer(a, y, last, 1);
+      out.set(i, {from, last, 0, 0});
       continue;
     }
     if (x == y) {
@@ -161,8 +177,8 @@ Lanes apply_cast(ElementType to, CastMode mode, const Rules& rules, const Lanes&
       keeps_nan = true;
     } else if (uses_doubles(from) && is_float(to)) {
       const bool narrower = is_float(from) && format_of(to).precision() < format_of(from).precision();
-      out = float_to_float(a, to, mode, rules.casts_outward && narrower && has_infinity(to) && (mode == CastMode::Plain || mode == CastMode::Exact));
-      settle(out, a.point);
+      out = float_to_float(a, to, mode, rules.casts_outward && narrower && has_infinity(to) && (mode == CastMode::Plain || mode == CastMode::Exact), rules.rounds);
+      settle(out, a.point && out.point);
       if (from == ElementType::R) free_zeros(out);
       keeps_nan = true;
     } else if (from == ElementType::R) {
@@ -172,8 +188,8 @@ Lanes apply_cast(ElementType to, CastMode mode, const Rules& rules, const Lanes&
     } else if (to == ElementType::Z) {
       out = to_z(a);
     } else {
-      out = from_integer(a, to, mode);
-      if (is_float(to)) settle(out, a.point);
+      out = from_integer(a, to, mode, rules.rounds);
+      if (is_float(to)) settle(out, a.point && out.point);
     }
     std::vector<std::uint8_t> flags = joint_flags(arguments);
     for (std::int64_t i = 0; i < out.n && !flags.empty(); ++i) {

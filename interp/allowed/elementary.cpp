@@ -44,7 +44,7 @@ std::vector<double> canonical_values(P p, ElementType t, const std::vector<doubl
 // What an implementation may answer where the correctly rounded value is `c`: the real one is within half an ulp of it.
 class Tolerance {
 public:
-  Tolerance(P p, ElementType t, double ulps) : p_(p), t_(t), ulps_(ulps), format_(format_of(t)) {
+  Tolerance(P p, ElementType t, double ulps, bool rounds) : p_(p), t_(t), ulps_(ulps), rounds_(rounds), format_(format_of(t)) {
     const double last = to_double(t, largest_finite(t));
     largest_ = last;
     if (t == ElementType::F32) core_error_ = elementary_core_error(p);
@@ -84,6 +84,7 @@ private:
   // The nearer end where the canonical value overflowed.
   double overflowed(double c, double x, double y) const {
     const double sign = c < 0 ? -1 : 1;
+    if (!rounds_) return sign * largest_;  // in a wider format it does not overflow
     if (t_ != ElementType::F64 && t_ != ElementType::R) {
       const Bits bits[2] = {from_double(ElementType::F64, x), from_double(ElementType::F64, y)};
       const double real = std::fabs(to_double(ElementType::F64, elementary(p_, ElementType::F64, std::span(bits, p_ == P::Power ? 2u : 1u))));
@@ -95,6 +96,7 @@ private:
   P p_;
   ElementType t_;
   double ulps_;
+  bool rounds_;
   const FloatFormat& format_;
   double largest_ = 0;
   double core_error_ = 0;
@@ -145,9 +147,9 @@ void crossed(double x, double y, double turn, double shift, bool& even, bool& od
   for (double n = __builtin_ceil(a - slack); n <= b + slack; ++n) (std::fmod(n, 2.0) == 0 ? even : odd) = true;
 }
 
-Lanes one_argument(P p, ElementType type, double ulps, const Lanes& x) {
+Lanes one_argument(P p, ElementType type, double ulps, bool rounds, const Lanes& x) {
   const Behaviour b = behaviour_of(p);
-  const Tolerance tolerance(p, type, ulps);
+  const Tolerance tolerance(p, type, ulps, rounds);
   std::vector<double> from = x.lo, to = x.point ? std::vector<double>{} : x.hi;
   Lanes out(type, x.axes, false);
   if (!x.point)
@@ -212,8 +214,8 @@ Lanes one_argument(P p, ElementType type, double ulps, const Lanes& x) {
   return out;
 }
 
-Lanes two_arguments(P p, ElementType type, double ulps, const Lanes& x, const Lanes& y) {
-  const Tolerance tolerance(p, type, ulps);
+Lanes two_arguments(P p, ElementType type, double ulps, bool rounds, const Lanes& x, const Lanes& y) {
+  const Tolerance tolerance(p, type, ulps, rounds);
   Lanes out(type, x.axes, false);
   std::vector<double> at[4];
   const std::vector<double>* xs[2] = {&x.lo, x.point ? &x.lo : &x.hi};
@@ -262,20 +264,40 @@ Lanes two_arguments(P p, ElementType type, double ulps, const Lanes& x, const La
   return out;
 }
 
+// Ends that are values of the type: what was kept wider may lie between two.
+Lanes of_members(const Lanes& v) {
+  if (v.point || v.type == ElementType::F64) return v;
+  Lanes out = v;
+  with_float(v.type, [&]<ElementType T>() {
+    const auto step = [](double r, bool up) {
+      const Bits both[2] = {bits_of_value(T, r), infinity(T, !up)};
+      return to_double(T, apply(P::NextAfter, T, both));
+    };
+    for (double& x : out.lo)
+      if (const double r = nearest<T>(x); r == r) x = r <= x ? r : has_infinity(T) ? step(r, false) : x;
+    for (double& x : out.hi)
+      if (const double r = nearest<T>(x); r == r) x = r >= x ? r : has_infinity(T) ? step(r, true) : x;
+  });
+  return out;
+}
+
 }  // namespace
 
 Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
   const ElementType type = a[0]->type;
   const ElementType unit = type == ElementType::R ? rules.real_unit : type;
   const double ulps = rules.profile->ulp(p, unit);
-  if (type != ElementType::R) return a.size() == 2 ? two_arguments(p, type, ulps, *a[0], *a[1]) : one_argument(p, type, ulps, *a[0]);
+  if (type != ElementType::R) {
+    const Lanes x = of_members(*a[0]);
+    return a.size() == 2 ? two_arguments(p, type, ulps, rules.rounds, x, of_members(*a[1])) : one_argument(p, type, ulps, rules.rounds, x);
+  }
   // Over the reals: doubles, one ulp of f64 for their own error, and the tolerance of the type an implementation computes in.
   Lanes as_double[2];
   for (std::size_t k = 0; k < a.size(); ++k) {
     as_double[k] = *a[k];
     as_double[k].type = ElementType::F64;
   }
-  Lanes out = a.size() == 2 ? two_arguments(p, ElementType::F64, 1, as_double[0], as_double[1]) : one_argument(p, ElementType::F64, 1, as_double[0]);
+  Lanes out = a.size() == 2 ? two_arguments(p, ElementType::F64, 1, false, as_double[0], as_double[1]) : one_argument(p, ElementType::F64, 1, false, as_double[0]);
   out.type = ElementType::R;
   const FloatFormat& f = format_of(unit);
   for (std::size_t k = 0; k < index(out.n); ++k) {

@@ -120,10 +120,27 @@ Truth Equations::truth(const core::Condition& condition) {
   return {v->ilow(0) == 0, v->ihigh(0) != 0};
 }
 
+namespace {
+
+// What was kept wider, rounded.
+void round_all(Lanes& v) {
+  if (!is_float(v.type) || v.type == ElementType::F64 || v.point) return;
+  with_float(v.type, [&]<ElementType T>() {
+    for (double& x : v.lo) x = nearest<T>(x);
+    for (double& x : v.hi) x = nearest<T>(x);
+    for (auto& [position, pieces] : v.unions)
+      for (Piece& p : pieces) p.lo = nearest<T>(p.lo), p.hi = nearest<T>(p.hi);
+  });
+}
+
+}  // namespace
+
 AllowedTensor Equations::output(std::size_t k) {
   const TensorId id = p_.outputs[k];
   require_terms({}, {id});
-  return tensor_of(*e_.tensors[id]);
+  Stored ended = *e_.tensors[id];
+  round_all(ended.lanes);
+  return tensor_of(ended);
 }
 
 // --- equations
@@ -197,7 +214,7 @@ void Equations::fill(TensorId id, std::span<const std::int64_t> prefix) {
   const std::vector<std::int64_t> counts = e_.plan(variables, extents, std::span(&n.body, 1));
   e_.for_each_block(variables, extents, counts, [&](std::span<const std::int64_t> start) {
     const Axes axes = e_.box(variables);
-    const Value v = at_axes(e_.value(n.body), axes);
+    const Value v = at_axes(e_.value(n.body, intermediates_.rounded[id]), axes);
     if (!v->point) s.lanes.widen();
     std::vector<std::int64_t> count(start.size()), at(start.size(), 0);
     for (std::size_t d = 0; d < start.size(); ++d) count[d] = std::min(counts[d], extents[d] - start[d]);
@@ -311,14 +328,14 @@ void Equations::measured(TensorId id) {
 }
 
 // In any order.
-Lanes Equations::sum_of(const Lanes& base, const std::vector<Lanes>& updates) const {
-  Sums sums(base.type, e_.rules, {}, false);
+Lanes Equations::sum_of(const Rules& rules, const Lanes& base, const std::vector<Lanes>& updates) const {
+  Sums sums(base.type, rules, {}, false);
   sums.add_terms(base, {});
   for (const Lanes& u : updates) sums.add_terms(u, {});
   return sums.finish();
 }
-Lanes Equations::product_of(const Lanes& base, const std::vector<Lanes>& updates) const {
-  Reduction product(core::ReduceKind::Product, base.type, e_.rules, {});
+Lanes Equations::product_of(const Rules& rules, const Lanes& base, const std::vector<Lanes>& updates) const {
+  Reduction product(core::ReduceKind::Product, base.type, rules, {});
   product.add(base, {});
   for (const Lanes& u : updates) product.add(u, {});
   return product.finish();
@@ -332,6 +349,8 @@ void Equations::scatter(TensorId id) {
   s.lanes = base.lanes;
   using Mode = core::ScatterMode;
   const Mode mode = n.scatter.mode;
+  Rules rules = e_.rules;
+  rules.rounds = intermediates_.rounded[id];
   std::vector<std::int64_t> extents;
   for (TermId e : n.domain) extents.push_back(e_.known(e, fmt::format("an extent of \"{}\"", n.name)));
   for (std::size_t k = 0; k < n.variables.size(); ++k) e_.open(n.variables[k], extents[k]);
@@ -343,7 +362,7 @@ void Equations::scatter(TensorId id) {
   bool lost = false;
   e_.for_each_block(n.variables, extents, counts, [&](std::span<const std::int64_t>) {
     const Axes axes = e_.box(n.variables);
-    const Value v = at_axes(e_.value(n.body), axes);
+    const Value v = at_axes(e_.value(n.body, rules.rounds && mode != Mode::Add && mode != Mode::Multiply), axes);
     const Value keep = n.scatter.filter == None ? nullptr : at_axes(e_.value(n.scatter.filter), axes);
     std::vector<Value> at;
     for (TermId t : n.scatter.index) at.push_back(at_axes(e_.value(t), axes));
@@ -381,7 +400,7 @@ void Equations::scatter(TensorId id) {
     Lanes now(s.lanes.type, {}, true);
     copy_lane(now, 0, s.lanes, position);
     if (uses_doubles(s.lanes.type) && list.size() > 1 && (mode == Mode::Add || mode == Mode::Multiply)) {
-      store(s, position, mode == Mode::Add ? sum_of(now, list) : product_of(now, list), 0);
+      store(s, position, mode == Mode::Add ? sum_of(rules, now, list) : product_of(rules, now, list), 0);
       continue;
     }
     std::optional<Lanes> any;
@@ -393,7 +412,7 @@ void Equations::scatter(TensorId id) {
       if (mode != Mode::Last && mode != Mode::Any) {
         const Primitive p = mode == Mode::Add ? Primitive::Add : mode == Mode::Multiply ? Primitive::Multiply : mode == Mode::Maximum ? Primitive::Maximum : Primitive::Minimum;
         const Lanes* both[2] = {&now, &plain};
-        after = apply_primitive(p, s.lanes.type, e_.rules, both);
+        after = apply_primitive(p, s.lanes.type, rules, both);
       }
       Lanes next(s.lanes.type, {}, true);
       if (mode == Mode::Any && any) set_union(next, 0, *any, 0, after, 0);

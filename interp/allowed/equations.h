@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interp/allowed/evaluator.h"
+#include "interp/allowed/intermediates.h"
 
 namespace ulpian::interp::allowed {
 
@@ -13,7 +14,8 @@ struct Truth {
 
 class Equations {
 public:
-  Equations(const core::Program& program, const Profile& profile, const Limits& limits) : p_(program), e_(program, profile, limits) {}
+  Equations(const core::Program& program, const Profile& profile, const Limits& limits)
+      : p_(program), e_(program, profile, limits), intermediates_(intermediates_of(program)) {}
 
   void bind(std::span<const std::optional<AllowedTensor>> inputs);
   Truth truth(const core::Condition& condition);
@@ -33,12 +35,13 @@ private:
   void where(core::TensorId id);
   void measured(core::TensorId id);
   void scatter(core::TensorId id);
-  Lanes sum_of(const Lanes& base, const std::vector<Lanes>& updates) const;
-  Lanes product_of(const Lanes& base, const std::vector<Lanes>& updates) const;
+  Lanes sum_of(const Rules& rules, const Lanes& base, const std::vector<Lanes>& updates) const;
+  Lanes product_of(const Rules& rules, const Lanes& base, const std::vector<Lanes>& updates) const;
   void store(Stored& s, std::int64_t position, const Lanes& v, std::int64_t lane);
 
   const core::Program& p_;
   Evaluator e_;
+  Intermediates intermediates_;
 };
 
 Stored stored_of(const AllowedTensor& tensor);

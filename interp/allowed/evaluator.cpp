@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/allowed/intermediates.h"
 #include "interp/allowed/rounding.h"
 
 namespace ulpian::interp::allowed {
@@ -20,6 +21,7 @@ Evaluator::Evaluator(const core::Program& program, const Profile& profile, const
       program_(program),
       limits_(limits),
       memo_(program.terms.size()),
+      rounded_memo_(program.terms.size()),
       bindings_(program.variables.size()),
       effective_(program.terms.size()) {
   rules.profile = &profile;
@@ -75,8 +77,10 @@ bool Evaluator::current(TermId id, std::uint64_t clock) const {
 
 // --- terms
 
-Value Evaluator::value(TermId id) {
-  Memo& known = memo_[id];
+Value Evaluator::value(TermId id, bool rounds) {
+  rounds = rounds && is_float(program_.term(id).type);
+  std::vector<Memo>& memo = rounds ? rounded_memo_ : memo_;
+  const Memo& known = memo[id];
   if (current(id, known.clock)) return known.value;
   struct Deeper {
     int& depth;
@@ -84,8 +88,8 @@ Value Evaluator::value(TermId id) {
   } deeper{++depth_};
   if (depth_ > MostTermDepth) stop(ErrorKind::Limit, fmt::format("terms nest deeper than {}", MostTermDepth), program_.term(id).place);
   if ((++steps_ & 63u) == 0) check_time();
-  Value v = compute(id);
-  memo_[id] = {clock_, v};
+  Value v = compute(id, rounds);
+  memo[id] = {clock_, v};
   return v;
 }
 
@@ -122,9 +126,11 @@ Value Evaluator::constant(const Term& t) {
   return out;
 }
 
-Value Evaluator::compute(TermId id) {
+Value Evaluator::compute(TermId id, bool rounds) {
   const Term& t = program_.term(id);
   const auto a = program_.arguments_of(id);
+  Rules mode = rules;
+  mode.rounds = rounds;
   switch (t.kind) {
     case TermKind::Constant: return constant(t);
     case TermKind::Variable: {
@@ -143,14 +149,15 @@ Value Evaluator::compute(TermId id) {
     }
     case TermKind::Primitive: {
       std::vector<Value> x;
-      for (TermId k : a) x.push_back(value(k));
+      for (TermId k : a) x.push_back(value(k, rounds && passes_rounding(static_cast<Primitive>(t.operation))));
       const Axes axes = joint_axes(x);
       const Lanes* pointers[2] = {};
       for (std::size_t k = 0; k < x.size(); ++k) {
         x[k] = at_axes(x[k], axes);
         pointers[k] = x[k].get();
       }
-      auto out = std::make_shared<Lanes>(apply_primitive(static_cast<Primitive>(t.operation), t.type, rules, std::span(pointers, x.size())));
+      auto out = std::make_shared<Lanes>(apply_primitive(static_cast<Primitive>(t.operation), t.type, mode, std::span(pointers, x.size())));
+      if (a.size() == 2 && a[0] == a[1] && static_cast<Primitive>(t.operation) == Primitive::Multiply && is_float(t.type)) not_negative(*out);
       // An index that turns out to be the same everywhere (m div 64 for m < 64) depends on nothing.
       if (t.type == ElementType::Z && out->point && out->flags.empty() && out->n > 1 &&
           std::all_of(out->ilo.begin(), out->ilo.end(), [&](std::int64_t v) { return v == out->ilo[0]; })) {
@@ -161,17 +168,17 @@ Value Evaluator::compute(TermId id) {
       return out;
     }
     case TermKind::Cast: {
-      const Value x = value(a[0]);
-      if (x->type == t.type && static_cast<CastMode>(t.operation) == CastMode::Plain) return x;
-      return std::make_shared<Lanes>(apply_cast(t.type, static_cast<CastMode>(t.operation), rules, *x));
+      const bool same = program_.term(a[0]).type == t.type && static_cast<CastMode>(t.operation) == CastMode::Plain;
+      const Value x = value(a[0], rounds && same);
+      return same ? x : std::make_shared<Lanes>(apply_cast(t.type, static_cast<CastMode>(t.operation), mode, *x));
     }
-    case TermKind::Select: return select(id);
+    case TermKind::Select: return select(id, rounds);
     case TermKind::Read:
-    case TermKind::ReadElse: return read(id);
-    case TermKind::Reduce: return reduce(id);
+    case TermKind::ReadElse: return read(id, rounds);
+    case TermKind::Reduce: return reduce(id, rounds);
     case TermKind::Fold: return fold(id);
     case TermKind::Nth: return nth(id);
-    case TermKind::Choice: return choice(id);
+    case TermKind::Choice: return choice(id, rounds);
     case TermKind::Unspecified: {
       auto out = std::make_shared<Lanes>(t.type, Axes{}, false);
       set_anything(*out, 0);
@@ -182,14 +189,14 @@ Value Evaluator::compute(TermId id) {
   ensure(false);
 }
 
-Value Evaluator::select(TermId id) {
+Value Evaluator::select(TermId id, bool rounds) {
   const auto a = program_.arguments_of(id);
   const Value c = value(a[0]);
   if (c->point && c->flags.empty()) {
     const bool first = c->ilo[0] != 0;
-    if (std::all_of(c->ilo.begin(), c->ilo.end(), [&](std::int64_t v) { return (v != 0) == first; })) return value(first ? a[1] : a[2]);
+    if (std::all_of(c->ilo.begin(), c->ilo.end(), [&](std::int64_t v) { return (v != 0) == first; })) return value(first ? a[1] : a[2], rounds);
   }
-  Value v[3] = {c, value(a[1]), value(a[2])};
+  Value v[3] = {c, value(a[1], rounds), value(a[2], rounds)};
   const Axes axes = joint_axes(v);
   for (Value& x : v) x = at_axes(x, axes);
   const Lanes &condition = *v[0], &x = *v[1], &y = *v[2];
@@ -218,14 +225,14 @@ Value Evaluator::select(TermId id) {
   return out;
 }
 
-Value Evaluator::choice(TermId id) {
+Value Evaluator::choice(TermId id, bool rounds) {
   const Term& t = program_.term(id);
   const auto a = program_.arguments_of(id);
   const bool body = static_cast<core::ChoiceKind>(t.operation) == core::ChoiceKind::WithinBody;
-  if (body && !rules.profile->bodies) return value(a[0]);
-  Value all = value(a[0]);
+  if (body && !rules.profile->bodies) return value(a[0], rounds);
+  Value all = value(a[0], rounds);
   for (std::size_t k = 1; k < a.size(); ++k) {
-    Value v[2] = {all, value(a[k])};
+    Value v[2] = {all, value(a[k], rounds)};
     const Axes axes = joint_axes(v);
     for (Value& x : v) x = at_axes(x, axes);
     auto out = std::make_shared<Lanes>(t.type, axes, v[0]->point && v[1]->point);

@@ -34,7 +34,9 @@ class Evaluator {
 public:
   Evaluator(const core::Program& program, const Profile& profile, const Limits& limits);
 
-  Value value(core::TermId id);
+  // `rounds`: of a term that ends an output (or ends up there through selections and copies): rounded to its type. All other floats are
+  // intermediates, which an implementation may keep wider than their type.
+  Value value(core::TermId id, bool rounds = false);
   // The single, certain integer of a term that no variable with a range is free in.
   std::int64_t known(core::TermId id, std::string_view what);
   // Binds a variable to [start, start + count); the outermost first.
@@ -53,7 +55,10 @@ public:
   void charge(std::int64_t bytes);
   void check_time();
   [[noreturn]] void stop(ErrorKind kind, std::string message, std::uint32_t place = 0) const;
-  void forget() { std::fill(memo_.begin(), memo_.end(), Memo{}); }
+  void forget() {
+    std::fill(memo_.begin(), memo_.end(), Memo{});
+    std::fill(rounded_memo_.begin(), rounded_memo_.end(), Memo{});
+  }
 
   // Calls f(counts of this block) for every block of the variables' box; they are bound while it runs.
   template <class F> void for_each_block(std::span<const core::Variable> variables, std::span<const std::int64_t> extents, std::span<const std::int64_t> counts, F&& f);
@@ -78,15 +83,15 @@ private:
   struct Loop;
 
   bool current(core::TermId id, std::uint64_t clock) const;
-  Value compute(core::TermId id);
+  Value compute(core::TermId id, bool rounds);
   Value constant(const core::Term& t);
-  Value select(core::TermId id);
-  Value read(core::TermId id);
-  Value read_points(core::TermId id, std::span<const Value> index, const Axes& axes);
-  Value read_sets(core::TermId id, std::span<const Value> index, const Axes& axes);
-  Value merge_else(core::TermId id, const Value& inside, const std::vector<std::uint8_t>& outside, const std::vector<std::uint8_t>& inside_too);
-  Value choice(core::TermId id);
-  Value reduce(core::TermId id);
+  Value select(core::TermId id, bool rounds);
+  Value read(core::TermId id, bool rounds);
+  Value read_points(core::TermId id, std::span<const Value> index, const Axes& axes, bool rounds);
+  Value read_sets(core::TermId id, std::span<const Value> index, const Axes& axes, bool rounds);
+  Value merge_else(core::TermId id, const Value& inside, const std::vector<std::uint8_t>& outside, const std::vector<std::uint8_t>& inside_too, bool rounds);
+  Value choice(core::TermId id, bool rounds);
+  Value reduce(core::TermId id, bool rounds);
   Value arg_extreme(core::TermId id, const core::ReduceView& view, Loop& loop);
   Value fold(core::TermId id);
   Value nth(core::TermId id);
@@ -101,7 +106,7 @@ private:
 
   const core::Program& program_;
   const Limits& limits_;
-  std::vector<Memo> memo_;
+  std::vector<Memo> memo_, rounded_memo_;
   std::vector<Binding> bindings_;  // per variable
   std::vector<std::optional<std::vector<core::Variable>>> effective_;
   std::uint64_t clock_ = 1;

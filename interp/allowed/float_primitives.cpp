@@ -19,6 +19,25 @@ bool all_points(Arguments a) {
   return std::all_of(a.begin(), a.end(), [](const Lanes* x) { return x->point; });
 }
 
+// Both ends of x to T from bounds over the reals: rounded, or as an intermediate that may be kept wider (rounding.h). `finite`: so are the
+// operands, and so is the real value.
+template <ElementType T> double low_end(bool rounds, double bound, double in_double, bool finite) {
+  if (rounds) return T == ElementType::F64 ? in_double : nearest<T>(bound);
+  return kept_low<T>(finite ? finite_low(bound) : bound);
+}
+template <ElementType T> double high_end(bool rounds, double bound, double in_double, bool finite) { return -low_end<T>(rounds, -bound, -in_double, finite); }
+
+bool is_finite(double x) { return std::fabs(x) <= std::numeric_limits<double>::max(); }
+
+// Where every lane is one number after all.
+void narrow(Lanes& v) {
+  if (v.point) return;
+  for (std::size_t i = 0; i < v.lo.size(); ++i)
+    if (std::bit_cast<std::uint64_t>(v.lo[i]) != std::bit_cast<std::uint64_t>(v.hi[i]) && (v.lo[i] == v.lo[i] || v.hi[i] == v.hi[i])) return;
+  v.hi.clear();
+  v.point = true;
+}
+
 // f is monotone in both arguments: rising in the first, and in the second rising or falling.
 template <class F> Lanes monotone(ElementType type, Arguments a, bool falling, F f) {
   const bool point = all_points(a);
@@ -44,29 +63,44 @@ void mark_opposite_infinities(Lanes& out, const Lanes& x, const Lanes& y, bool s
   }
 }
 
-template <class F> Lanes added(ElementType type, Arguments a, bool subtracts, F f) {
-  Lanes out = monotone(type, a, subtracts, f);
-  mark_opposite_infinities(out, *a[0], *a[1], subtracts);
+template <ElementType T> Lanes added(Arguments a, bool subtracts, bool rounds) {
+  const Lanes &x = *a[0], &y = *a[1];
+  if (rounds && all_points(a)) return monotone(T, a, subtracts, [&](double u, double v) { return nearest<T>(subtracts ? u - v : u + v); });
+  Lanes out(T, x.axes, false);
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    const double u = x.low(i), v = subtracts ? -y.high(i) : y.low(i), s = x.high(i), t = subtracts ? -y.low(i) : y.high(i);
+    out.lo[index(i)] = low_end<T>(rounds, sum_below(u, v), u + v, is_finite(u) && is_finite(v));
+    out.hi[index(i)] = high_end<T>(rounds, sum_above(s, t), s + t, is_finite(s) && is_finite(t));
+  }
+  narrow(out);
+  mark_opposite_infinities(out, x, y, subtracts);
   return out;
 }
 
-template <class F> Lanes corners(ElementType type, Arguments a, F f) {
-  const bool point = all_points(a);
-  Lanes out(type, a[0]->axes, point);
+template <ElementType T> Lanes multiplied(Arguments a, bool rounds) {
   const Lanes &x = *a[0], &y = *a[1];
-  if (point) {
-    for (std::size_t i = 0; i < index(out.n); ++i) out.lo[i] = f(x.lo[i], y.lo[i]);
+  Lanes out(T, x.axes, rounds && all_points(a));
+  if (out.point) {
+    for (std::size_t i = 0; i < index(out.n); ++i) out.lo[i] = nearest<T>(x.lo[i] * y.lo[i]);
     return out;
   }
+  const auto low_of = [&](double u, double v) {
+    double bound = product_below(u, v);
+    if (bound < 0 && u * v == 0 && negative(u) == negative(v)) bound = 0;  // an underflow
+    return low_end<T>(rounds, bound, u * v, is_finite(u) && is_finite(v));
+  };
+  const auto high_of = [&](double u, double v) { return -low_of(-u, v); };
   for (std::int64_t i = 0; i < out.n; ++i) {
-    const double c[4] = {f(x.low(i), y.low(i)), f(x.low(i), y.high(i)), f(x.high(i), y.low(i)), f(x.high(i), y.high(i))};
-    double lo = c[0], hi = c[0];
+    const double pairs[4][2] = {{x.low(i), y.low(i)}, {x.low(i), y.high(i)}, {x.high(i), y.low(i)}, {x.high(i), y.high(i)}};
+    const double c[4] = {pairs[0][0] * pairs[0][1], pairs[1][0] * pairs[1][1], pairs[2][0] * pairs[2][1], pairs[3][0] * pairs[3][1]};
+    double lo = low_of(pairs[0][0], pairs[0][1]), hi = high_of(pairs[0][0], pairs[0][1]);
     const bool x_infinite = x.low(i) == -Infinity || x.high(i) == Infinity, y_infinite = y.low(i) == -Infinity || y.high(i) == Infinity;
     bool nan = c[0] != c[0] || (x_infinite && meets_zero(y, i)) || (y_infinite && meets_zero(x, i));
     for (int k = 1; k < 4; ++k) {
       nan = nan || c[k] != c[k];
-      if (before(c[k], lo)) lo = c[k];
-      if (before(hi, c[k])) hi = c[k];
+      const double l = low_of(pairs[k][0], pairs[k][1]), h = high_of(pairs[k][0], pairs[k][1]);
+      if (before(l, lo)) lo = l;
+      if (before(hi, h)) hi = h;
     }
     // A NaN at a corner (0 * infinity) stands for anything that numbers nearby give.
     const bool alone = x.low(i) != x.low(i) || y.low(i) != y.low(i) || (x.low(i) == x.high(i) && y.low(i) == y.high(i));
@@ -74,6 +108,7 @@ template <class F> Lanes corners(ElementType type, Arguments a, F f) {
     out.lo[index(i)] = lo;
     out.hi[index(i)] = hi;
   }
+  narrow(out);
   return out;
 }
 
@@ -94,14 +129,31 @@ double larger(double a, double b) {
   return before(a, b) ? b : a;
 }
 
-// Quotients within `ulps` of the real one.
-template <ElementType T> Lanes divide(Arguments a, double ulps) {
+// What a profile admits of a division or a square root: so many ulps of the type itself, and, of a type narrower than f32, an operation of
+// f32 whose result is then rounded (cl_khr_fp16: half as a storage-only format).
+struct Tolerated {
+  Tolerated(P p, ElementType t, const Profile& profile)
+      : ulps(profile.ulp(p, t)), wider(bits_of(t) < 32 && profile.elementary_tolerance ? profile.ulp(p, ElementType::F32) : 0.5) {}
+  double ulps, wider;
+  bool exact() const { return ulps <= 0.5 && wider <= 0.5; }
+  // Around a value of f32's range.
+  template <ElementType T> double end(double r, int side) const {
+    const double of_wider = nearest<T>(r + side * (wider <= 0.5 ? 0 : wider * ulp_of(format_of(ElementType::F32), r) + std::fabs(r) * 0x1p-52));
+    if (ulps <= 0.5) return of_wider;
+    const double tolerance = ulps * ulp_of(format_of(T), r) + std::fabs(r) * 0x1p-52;
+    return side < 0 ? std::fmin(of_wider, ceiling_of<T>(r - tolerance)) : std::fmax(of_wider, floor_of<T>(r + tolerance));
+  }
+};
+
+// Quotients within the tolerance of the real one.
+template <ElementType T> Lanes divide(Arguments a, const Tolerated& tolerated, bool rounds) {
   const Lanes &x = *a[0], &y = *a[1];
   const FloatFormat& f = format_of(T);
-  const bool exact = ulps <= 0.5;
-  Lanes out(T, x.axes, exact && all_points(a));
+  const double ulps = tolerated.ulps;
+  const bool exact = tolerated.exact();
+  Lanes out(T, x.axes, exact && rounds && all_points(a));
   // One quotient of numbers, with the tolerance on the side that is asked.
-  const auto end = [&](double p, double q, int side) {
+  const auto admitted = [&](double p, double q, int side) {
     const double r = p / q;
     if (exact || T == ElementType::F64) {
       const double c = nearest<T>(r);
@@ -109,8 +161,14 @@ template <ElementType T> Lanes divide(Arguments a, double ulps) {
       return c + side * (ulps + 0.5) * ulp_of(f, c);
     }
     if (p == 0 || !(std::fabs(p) <= std::numeric_limits<double>::max()) || q == 0 || !(std::fabs(q) <= std::numeric_limits<double>::max())) return nearest<T>(r);
-    const double tolerance = ulps * ulp_of(f, r) + std::fabs(r) * 0x1p-52;
-    return side < 0 ? ceiling_of<T>(r - tolerance) : floor_of<T>(r + tolerance);
+    return tolerated.end<T>(r, side);
+  };
+  const auto end = [&](double p, double q, int side) {
+    if (rounds && (!exact || out.point)) return admitted(p, q, side);
+    const bool both = is_finite(p) && is_finite(q) && q != 0;
+    const double bound = side < 0 ? low_end<T>(rounds, quotient_below(p, q), p / q, both) : high_end<T>(rounds, quotient_above(p, q), p / q, both);
+    if (exact) return bound;
+    return side < 0 ? std::fmin(bound, admitted(p, q, side)) : std::fmax(bound, admitted(p, q, side));
   };
   for (std::int64_t i = 0; i < out.n; ++i) {
     const std::size_t k = index(i);
@@ -152,20 +210,30 @@ template <ElementType T> Lanes divide(Arguments a, double ulps) {
     out.lo[k] = lo;
     out.hi[k] = hi;
   }
+  narrow(out);
   return out;
 }
 
-// A function that rises, within `ulps` of the real one; `exact(x)` where the value is certain.
-template <ElementType T> Lanes square_root(const Lanes& x, double ulps) {
+template <ElementType T> Lanes square_root(const Lanes& x, const Tolerated& tolerated, bool rounds) {
   const FloatFormat& f = format_of(T);
-  const bool exact = ulps <= 0.5;
-  Lanes out(T, x.axes, exact && x.point);
-  const auto end = [&](double p, int side) {
+  const double ulps = tolerated.ulps;
+  const bool exact = tolerated.exact();
+  Lanes out(T, x.axes, exact && rounds && x.point);
+  const auto admitted = [&](double p, int side) {
     const double r = __builtin_sqrt(p);
-    if (exact || p == 0 || !(std::fabs(r) <= std::numeric_limits<double>::max())) return nearest<T>(r);
+    if (exact || p == 0 || !is_finite(r)) return nearest<T>(r);
     if (T == ElementType::F64) return r + side * (ulps + 0.5) * ulp_of(f, r);
-    const double tolerance = ulps * ulp_of(f, r) + r * 0x1p-52;
-    return side < 0 ? ceiling_of<T>(r - tolerance) : floor_of<T>(r + tolerance);
+    return tolerated.end<T>(r, side);
+  };
+  const auto end = [&](double p, int side) {
+    const double r = __builtin_sqrt(p), rest = __builtin_fma(r, r, -p);
+    if ((rounds && (!exact || out.point)) || p == 0 || !is_finite(r)) return admitted(p, side);
+    // Where p is so small that `rest` may have been lost, both neighbours.
+    const bool lost = std::fabs(p) < 0x1p-900;
+    const double bound = side < 0 ? (rest > 0 || lost ? below(r) : r) : (rest < 0 || lost ? above(r) : r);
+    const double kept = side < 0 ? low_end<T>(rounds, bound, r, false) : high_end<T>(rounds, bound, r, false);
+    if (exact) return kept;
+    return side < 0 ? std::fmin(kept, admitted(p, side)) : std::fmax(kept, admitted(p, side));
   };
   for (std::int64_t i = 0; i < out.n; ++i) {
     const std::size_t k = index(i);
@@ -182,6 +250,7 @@ template <ElementType T> Lanes square_root(const Lanes& x, double ulps) {
     out.hi[k] = end(x.high(i), 1);
     include_powers<T>(ulps, __builtin_sqrt(p), __builtin_sqrt(x.high(i)), out.lo[k], out.hi[k]);
   }
+  narrow(out);
   return out;
 }
 
@@ -270,17 +339,17 @@ Lanes float_primitive(P p, ElementType result, const Rules& rules, Arguments a) 
   const ElementType type = a[0]->type;
   const Lanes& x = *a[0];
   switch (p) {
-    case P::Add: return with_float(type, [&]<ElementType T>() { return added(T, a, false, [](double u, double v) { return nearest<T>(u + v); }); });
-    case P::Subtract: return with_float(type, [&]<ElementType T>() { return added(T, a, true, [](double u, double v) { return nearest<T>(u - v); }); });
-    case P::Multiply: return with_float(type, [&]<ElementType T>() { return corners(T, a, [](double u, double v) { return nearest<T>(u * v); }); });
-    case P::Divide: return with_float(type, [&]<ElementType T>() { return divide<T>(a, rules.profile->ulp(p, T)); });
+    case P::Add: return with_float(type, [&]<ElementType T>() { return added<T>(a, false, rules.rounds); });
+    case P::Subtract: return with_float(type, [&]<ElementType T>() { return added<T>(a, true, rules.rounds); });
+    case P::Multiply: return with_float(type, [&]<ElementType T>() { return multiplied<T>(a, rules.rounds); });
+    case P::Divide: return with_float(type, [&]<ElementType T>() { return divide<T>(a, Tolerated(p, T, *rules.profile), rules.rounds); });
     case P::Reciprocal: {
       Lanes one(type, x.axes, true);
       std::fill(one.lo.begin(), one.lo.end(), 1.0);
       const Lanes* both[2] = {&one, &x};
-      return with_float(type, [&]<ElementType T>() { return divide<T>(both, rules.profile->ulp(p, T)); });
+      return with_float(type, [&]<ElementType T>() { return divide<T>(both, Tolerated(p, T, *rules.profile), rules.rounds); });
     }
-    case P::SquareRoot: return with_float(type, [&]<ElementType T>() { return square_root<T>(x, rules.profile->ulp(p, T)); });
+    case P::SquareRoot: return with_float(type, [&]<ElementType T>() { return square_root<T>(x, Tolerated(p, T, *rules.profile), rules.rounds); });
     case P::Minimum: return monotone(type, a, false, smaller);
     case P::Maximum: return monotone(type, a, false, larger);
     case P::Negate: return negate(x);

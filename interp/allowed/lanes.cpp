@@ -148,6 +148,15 @@ void set_union(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j, const L
   if (nan) v.mark(i, HasNan);
 }
 
+void not_negative(Lanes& v) {
+  for (std::int64_t i = 0; i < v.n; ++i)
+    if (v.low(i) < 0 && !(v.flag(i) & (Anything | NoValue | NotOneInterval)) && v.high(i) >= 0) v.lo[static_cast<std::size_t>(i)] = -0.0;
+  if (!v.sums) return;
+  auto sums = std::make_shared<SumParts>(*v.sums);
+  for (double& lo : sums->lo) lo = lo < 0 ? 0 : lo;
+  v.sums = std::move(sums);
+}
+
 void copy_lane(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j) {
   if (uses_doubles(v.type)) v.set(i, {a.low(j), a.high(j), 0, 0});
   else v.set(i, {0, 0, a.ilow(j), a.ihigh(j)});

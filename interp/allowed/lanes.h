@@ -97,6 +97,8 @@ void set_pieces(Lanes& v, std::int64_t i, Pieces pieces, std::uint8_t flags);
 void set_anything(Lanes& v, std::int64_t i);
 // The union of two lanes, of which one may be that lane itself; flags too.
 void set_union(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j, const Lanes& b, std::int64_t k);
+// Of squares and sums of squares: nothing is below zero.
+void not_negative(Lanes& v);
 void copy_lane(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j);
 
 // --- boxes

@@ -14,6 +14,8 @@ struct Rules {
   ElementType real_unit = ElementType::F32;
   // Excess precision: a cast to a narrower float may be elided, so its bounds go outward instead of to the nearest.
   bool casts_outward = false;
+  // What is computed ends an output: it is rounded to its type. Otherwise it is an intermediate, which may be kept wider.
+  bool rounds = false;
 };
 
 // Arguments have equal axes, which are the result's.
@@ -28,7 +30,7 @@ Lanes elementary_lanes(Primitive p, const Rules& rules, std::span<const Lanes* c
 Lanes comparison_lanes(Primitive p, std::span<const Lanes* const> arguments);
 
 // After an addition or a scaling of a sum: the result of one accumulation over all leaves is admitted, too.
-void continue_sums(Primitive p, Lanes& result, std::span<const Lanes* const> arguments);
+void continue_sums(Primitive p, const Rules& rules, Lanes& result, std::span<const Lanes* const> arguments);
 
 // The flags that the result of any operation inherits from its arguments.
 std::vector<std::uint8_t> joint_flags(std::span<const Lanes* const> arguments);

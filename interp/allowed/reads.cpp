@@ -22,7 +22,7 @@ bool has_sets(const Lanes& v) {
 
 }  // namespace
 
-Value Evaluator::read(TermId id) {
+Value Evaluator::read(TermId id, bool rounds) {
   const Term& t = program_.term(id);
   const auto a = program_.arguments_of(id);
   const std::size_t rank = t.kind == TermKind::ReadElse ? a.size() - 1 : a.size();
@@ -34,10 +34,10 @@ Value Evaluator::read(TermId id) {
     sets = sets || has_sets(*at.back());
   }
   const Axes axes = joint_axes(at);
-  return sets ? read_sets(id, at, axes) : read_points(id, at, axes);
+  return sets ? read_sets(id, at, axes, rounds) : read_points(id, at, axes, rounds);
 }
 
-Value Evaluator::read_points(TermId id, std::span<const Value> at, const Axes& axes) {
+Value Evaluator::read_points(TermId id, std::span<const Value> at, const Axes& axes, bool rounds) {
   const Term& t = program_.term(id);
   const Stored& s = *tensors[t.data];
   const std::size_t n = index(size_of(axes));
@@ -124,7 +124,7 @@ Value Evaluator::read_points(TermId id, std::span<const Value> at, const Axes& a
     std::vector<std::uint8_t> none;
     for (std::size_t i = 0; i < poisoned.size(); ++i)
       if (poisoned[i]) outside[i] = 0;
-    Value merged = merge_else(id, out, outside, none);
+    Value merged = merge_else(id, out, outside, none, rounds);
     if (poisoned.empty()) return merged;
     out = std::make_shared<Lanes>(*merged);
     if (out->axes == axes)
@@ -136,10 +136,10 @@ Value Evaluator::read_points(TermId id, std::span<const Value> at, const Axes& a
 }
 
 // Puts what stands behind `else` where the index is outside; `inside_too` marks lanes where it may also be inside.
-Value Evaluator::merge_else(TermId id, const Value& inside, const std::vector<std::uint8_t>& outside, const std::vector<std::uint8_t>& inside_too) {
+Value Evaluator::merge_else(TermId id, const Value& inside, const std::vector<std::uint8_t>& outside, const std::vector<std::uint8_t>& inside_too, bool rounds) {
   const Term& t = program_.term(id);
   const bool optional = (t.flags & core::OptionalTerm) != 0;
-  const Value otherwise = value(program_.arguments_of(id).back());
+  const Value otherwise = value(program_.arguments_of(id).back(), rounds);
   const Value both[2] = {inside, otherwise};
   const Axes axes = joint_axes(both);
   std::vector<std::uint8_t> out_spread, in_spread;
@@ -172,7 +172,7 @@ Value Evaluator::merge_else(TermId id, const Value& inside, const std::vector<st
   return result;
 }
 
-Value Evaluator::read_sets(TermId id, std::span<const Value> at, const Axes& axes) {
+Value Evaluator::read_sets(TermId id, std::span<const Value> at, const Axes& axes, bool rounds) {
   const Term& t = program_.term(id);
   const Stored& s = *tensors[t.data];
   std::vector<Value> spread;
@@ -233,7 +233,7 @@ Value Evaluator::read_sets(TermId id, std::span<const Value> at, const Axes& axe
     }
   }
   const bool any = std::any_of(outside.begin(), outside.end(), [](std::uint8_t o) { return o != 0; });
-  if (t.kind == TermKind::ReadElse && any) return merge_else(id, out, outside, inside);
+  if (t.kind == TermKind::ReadElse && any) return merge_else(id, out, outside, inside, rounds);
   return out;
 }
 

@@ -164,7 +164,7 @@ Lanes apply_primitive(P p, ElementType result, const Rules& rules, Arguments arg
       out = real_primitive_lanes(p, result, rules, a);
     } else if (is_float(type)) {
       out = row.kind == PrimitiveKind::Elementary ? elementary_lanes(p, rules, a) : float_primitive(p, result, rules, a);
-      settle(out, points && row.kind != PrimitiveKind::Elementary);
+      settle(out, points && out.point && row.kind != PrimitiveKind::Elementary);
     } else {
       out = integer_primitive_lanes(p, result, a);
     }
@@ -182,7 +182,7 @@ Lanes apply_primitive(P p, ElementType result, const Rules& rules, Arguments arg
     return out;
   };
   Lanes out = piecewise(intervals, arguments);
-  if (is_float(result)) continue_sums(p, out, arguments);
+  if (is_float(result)) continue_sums(p, rules, out, arguments);
   return out;
 }
 

@@ -215,8 +215,8 @@ Lanes Reduction::finish() const {
           p.lo = below(p.lo - enlarged(std::fabs(p.lo) * relative + tiny));
           p.hi = above(p.hi + enlarged(std::fabs(p.hi) * relative + tiny));
         }
-        p.lo = nearest(type, p.lo);
-        p.hi = nearest(type, p.hi);
+        if (rules->rounds) p.lo = nearest(type, p.lo), p.hi = nearest(type, p.hi);
+        else p.lo = kept_low(type, p.lo), p.hi = kept_high(type, p.hi);
         if (p.lo != p.hi && p.lo == 0) p.lo = -0.0;
         if (p.lo != p.hi && p.hi == 0) p.hi = 0.0;
         if (e.either_sign && p.lo == 0 && p.hi == 0) p.lo = -0.0, p.hi = 0.0;
@@ -328,7 +328,7 @@ Axes Evaluator::outer_axes(std::span<const TermId> terms, std::span<const Variab
   return box(all);
 }
 
-Value Evaluator::reduce(TermId id) {
+Value Evaluator::reduce(TermId id, bool rounds) {
   const core::ReduceView view = program_.reduce(id);
   const ElementType type = program_.term(id).type;
   if (is_complex(type) || type == ElementType::String) stop(ErrorKind::Unsupported, fmt::format("sets of {} are not available", name_of(type)), program_.term(id).place);
@@ -342,19 +342,31 @@ Value Evaluator::reduce(TermId id) {
     }
   } closer{*this, view.variables};
   if (view.kind == ReduceKind::ArgMax || view.kind == ReduceKind::ArgMin) return arg_extreme(id, view, loop);
-  std::vector<TermId> roots(view.bodies.begin(), view.bodies.end());
+  const bool sum = view.kind == ReduceKind::Sum, dot = view.kind == ReduceKind::Dot;
+  // A sum of products is what a dot is, but for the order: an implementation may fuse any of them into an addition.
+  std::vector<TermId> bodies(view.bodies.begin(), view.bodies.end());
+  bool products = dot;
+  if (sum && is_float(type)) {
+    const core::Term& body = program_.term(bodies[0]);
+    if (body.kind == core::TermKind::Primitive && static_cast<Primitive>(body.operation) == Primitive::Multiply && body.type == type) {
+      const auto factors = program_.arguments_of(bodies[0]);
+      bodies.assign(factors.begin(), factors.end());
+      products = true;
+    }
+  }
+  std::vector<TermId> roots(bodies);
   roots.push_back(view.filter);
   roots.insert(roots.end(), view.extents.begin(), view.extents.end());
   const std::vector<std::int64_t> counts = plan(view.variables, loop.extents, roots);
   roots.push_back(view.initial);
   const Axes outer = outer_axes(roots, view.variables);
-  const bool sum = view.kind == ReduceKind::Sum, dot = view.kind == ReduceKind::Dot;
-  Rules term_rules = rules;
+  Rules term_rules = rules, mode = rules;
+  mode.rounds = rounds;
   term_rules.casts_outward = true;  // a wider accumulator does not round the term
   std::optional<Sums> sums;
   std::optional<Reduction> reduction;
-  if (sum || dot) sums.emplace(type, rules, outer, dot);
-  else reduction.emplace(view.kind, type, rules, outer);
+  if (sum || dot) sums.emplace(type, mode, outer, products);
+  else reduction.emplace(view.kind, type, mode, outer);
   const auto outside = [&](const Axes& axes) {
     Axes out = axes;
     std::erase_if(out, [&](const Axis& a) { return among(view.variables, a.variable); });
@@ -376,8 +388,8 @@ Value Evaluator::reduce(TermId id) {
       const Axes axes = joint_axes(both);
       return Value(std::make_shared<const Lanes>(filtered(expanded(*v, axes), *at_axes(filter, axes), dot && view.optional_filter)));
     };
-    if (dot) {
-      const Value a = prepared(view.bodies[0], true), b = prepared(view.bodies[1], false);
+    if (products) {
+      const Value a = prepared(bodies[0], true), b = prepared(bodies[1], false);
       Parts parts;
       parts.inner = inner;
       const Axes of_a = outside(a->axes), of_b = outside(b->axes);
@@ -393,7 +405,9 @@ Value Evaluator::reduce(TermId id) {
     if (sums) sums->add_terms(terms, own);
     else reduction->add(terms, own);
   });
-  return std::make_shared<Lanes>(sums ? sums->finish() : reduction->finish());
+  auto out = std::make_shared<Lanes>(sums ? sums->finish() : reduction->finish());
+  if (products && bodies[0] == bodies[1] && view.initial == None) not_negative(*out);
+  return out;
 }
 
 }  // namespace ulpian::interp::allowed

@@ -55,6 +55,28 @@ inline double below(double x) { return -above(-x); }
 // Of a nonnegative bound that was computed with a few roundings of doubles: certainly not less than the exact one.
 inline double enlarged(double x) { return x * (1 + 0x1p-40) + std::numeric_limits<double>::denorm_min(); }
 
+// The ends of what a float of type T may be inside a definition, where [lo, hi] encloses the real value: an implementation may hold it in a
+// wider format, up to exactly, or round it to T (docs/bounds.md, section 8). Past the range of T that is everything up to infinity.
+template <ElementType T> inline double kept_low(double lo) {
+  const double r = nearest<T>(lo);
+  return r != r || r < lo ? r : lo;
+}
+template <ElementType T> inline double kept_high(double hi) { return -kept_low<T>(-hi); }
+inline double kept_low(ElementType t, double lo) {
+  return with_float(t, [&]<ElementType T>() { return kept_low<T>(lo); });
+}
+inline double kept_high(ElementType t, double hi) {
+  return with_float(t, [&]<ElementType T>() { return kept_high<T>(hi); });
+}
+// A bound from below of a finite real number is not +infinity.
+inline double finite_low(double lo) { return lo == Infinity ? std::numeric_limits<double>::max() : lo; }
+
+// Half of the least subnormal (docs/bounds.md: eta), or for f64, which has no such double, the least itself.
+inline double half_least(const FloatFormat& f) {
+  const double half = std::ldexp(1.0, f.min_exponent() - f.precision());
+  return half > 0 ? half : std::numeric_limits<double>::denorm_min();
+}
+
 // ulp(x) in a format (numerics.md, section 0); of 0 the least subnormal. x is finite.
 inline double ulp_of(const FloatFormat& f, double x) {
   int e = f.min_exponent();
@@ -112,7 +134,9 @@ inline double sum_below(double a, double b) {
   const double t = s - a, rest = (a - (s - t)) + (b - t);
   return rest < 0 ? below(s) : s;
 }
-inline double sum_above(double a, double b) { return -sum_below(-a, -b); }
+inline double sum_above(double a, double b) {
+  return a + b == 0 ? a + b : -sum_below(-a, -b);  // exact, and its sign is IEEE's
+}
 inline double product_below(double a, double b) {
   const double p = a * b;
   if (!(std::fabs(p) <= std::numeric_limits<double>::max())) return p;

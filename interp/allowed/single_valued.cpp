@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "interp/allowed/intermediates.h"
+
 namespace ulpian::interp::allowed {
 namespace {
 
@@ -39,6 +41,7 @@ bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unr
 }  // namespace
 
 bool is_single_valued(const core::Program& p, const Profile& profile, bool unrounded) {
+  if (intermediates_of(p).matter) return false;
   std::vector<bool> seen(p.terms.size()), wanted(p.tensors.size());
   std::vector<TermId> terms;
   std::vector<core::TensorId> tensors;

@@ -214,6 +214,9 @@ void Sums::product_intervals(const Lanes& a, const Lanes& b, const Parts& parts,
       allowed::add_products(shape, x.radius.data(), n.data(), t.radius.data());
     }
   }
+  // Our own products may underflow where an end is no value of the type.
+  if (!x.point || !y.point)
+    for (double& r : t.radius) r += 4 * static_cast<double>(shape.inner) * std::numeric_limits<double>::denorm_min();
   if (x.zeros || y.zeros) {
     for (double& v : x.magnitude) v = v != 0;
     for (double& v : y.magnitude) v = v != 0;
@@ -338,7 +341,7 @@ std::shared_ptr<const SumParts> Sums::parts() const {
   return sums;
 }
 
-void continue_sums(Primitive p, Lanes& out, std::span<const Lanes* const> a) {
+void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const Lanes* const> a) {
   const bool adds = p == Primitive::Add || p == Primitive::Subtract, scales = p == Primitive::Multiply;
   if (!(adds || scales) || !(a[0]->sums || a[1]->sums) || (scales && a[0]->sums && a[1]->sums)) return;
   auto sums = std::make_shared<SumParts>(out.n);
@@ -373,8 +376,10 @@ void continue_sums(Primitive p, Lanes& out, std::span<const Lanes* const> a) {
       count = std::max(leaves[0], leaves[1]) + 1;
     }
     sums->lo[k] = low, sums->hi[k] = high, sums->magnitude[k] = size, sums->leaves[k] = count;
-    const double radius = enlarged(count * u * size + 2 * count * std::ldexp(1.0, f.min_exponent() - f.precision()));
-    double from = nearest(out.type, below(low - radius)), to = nearest(out.type, above(high + radius));
+    const double radius = enlarged(count * u * size + 2 * count * half_least(f));
+    double from = below(low - radius), to = above(high + radius);
+    if (rules.rounds) from = nearest(out.type, from), to = nearest(out.type, to);
+    else from = kept_low(out.type, from), to = kept_high(out.type, to);
     if (!((size + radius) * (1 + count * u) < last)) {
       // Order-dependent overflow, as in `finish_float`.
       const double beyond = last + ulp_of(f, last) / 2, enlargement = 1 + count * u;
@@ -428,12 +433,17 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
   const bool single = n <= 1;
   if (!single) {
     radius += static_cast<double>(totals_.most + 4) * own * magnitude + leaves * u * magnitude;
-    if (products_) radius += 2 * n * std::ldexp(1.0, f.min_exponent() - f.precision());
+    if (products_) radius += 2 * n * half_least(f);
   }
   if (radius > 0) radius = enlarged(radius);
   double lo = 0, hi = 0;
   if (radius == 0 && single) {
     lo = hi = c;
+    if (precise_ && !rules_.rounds) {
+      // Of a tiny product `low` is lost.
+      const bool lost = products_ && n > 0 && std::fabs(c) < 0x1p-960;
+      lo = low < 0 || lost ? below(c) : c, hi = low > 0 || lost ? above(c) : c;
+    }
   } else if (precise_) {
     lo = c + (low - radius * (1 + 0x1p-50));
     hi = c + (low + radius * (1 + 0x1p-50));
@@ -445,7 +455,8 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
   if (state & Wide) lo = -Infinity, hi = Infinity;
   std::uint8_t flags = (state & (MayBeNan | Wide)) != 0 ? std::uint8_t{HasNan} : std::uint8_t{0};
   if (!real) {
-    lo = nearest(type_, lo), hi = nearest(type_, hi);
+    if (rules_.rounds) lo = nearest(type_, lo), hi = nearest(type_, hi);
+    else lo = kept_low(type_, lo), hi = kept_high(type_, hi);
     // Order-dependent overflow.
     const double last = to_double(type_, largest_finite(type_)), beyond = last + ulp_of(f, last) / 2;
     const double enlargement = single ? 1 : 1 + n * u;

@@ -42,7 +42,7 @@ private:
   void finish_integer(Lanes& out, std::int64_t i) const;
 
   ElementType type_;
-  const Rules& rules_;
+  Rules rules_;
   Axes axes_;
   bool products_;
   bool precise_;  // f64: doubles do not suffice

@@ -1,0 +1,142 @@
+// Canonical and ideal are members of allowed (numerics.md, section 1): every operator of the specification at its examples' calls, on the
+// examples' own inputs and on drawn ones that overflow, underflow, cancel or are not finite.
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "diff/compare/real_element.h"
+#include "interp/allowed/allowed.h"
+#include "interp/scalar/scalar.h"
+#include "spec/language/elaborate.h"
+
+namespace ulpian::diff {
+namespace {
+
+using Inputs = std::vector<std::optional<Tensor>>;
+
+struct Totals {
+  std::int64_t runs = 0, elements = 0, ideals = 0, anything = 0;
+};
+
+// A real zero has no sign of its own: after a remainder, say, which signs it as its dividend is.
+bool holds(const interp::AllowedTensor& set, std::int64_t i, Bits ideal) {
+  if (set.contains(i, ideal)) return true;
+  const ElementType t = set.type();
+  return is_float(t) && format_of(t).has_negative_zero() && is_zero(t, ideal) && set.contains(i, ideal ^ format_of(t).sign_mask());
+}
+
+std::string shown(ElementType t, Bits b) { return is_float(t) ? fmt::format("{} ({:#x})", to_double(t, b), b) : fmt::format("{:#x}", b); }
+
+// What is not a member, as text; empty where all is well.
+std::string outside(const core::Program& program, const Inputs& inputs, const interp::Profile& profile, Totals& totals) {
+  interp::Limits limits;
+  limits.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  limits.memory_bytes = 64 << 20;
+  std::optional<Diagnostic> undefined, free;
+  const auto canonical = interp::evaluate_scalar(program, inputs, limits, &undefined);
+  if (!canonical) return {};
+  std::vector<std::optional<interp::AllowedTensor>> sets;
+  for (const auto& t : inputs) sets.push_back(t ? std::optional(interp::AllowedTensor::exactly(*t)) : std::nullopt);
+  const auto allowed = interp::evaluate_allowed(program, sets, profile, limits, &free);
+  if (!allowed) return allowed.error().kind == ErrorKind::Limit || allowed.error().kind == ErrorKind::Unsupported ? std::string() : to_string(allowed.error());
+  if (undefined || free) return {};
+  ++totals.runs;
+  RealElements real(program, inputs, limits);
+  for (std::size_t k = 0; k < canonical->size(); ++k) {
+    if (!(*canonical)[k] || (*canonical)[k]->type() == ElementType::String || is_complex((*canonical)[k]->type())) continue;
+    const Tensor& want = *(*canonical)[k];
+    const interp::AllowedTensor& set = *(*allowed)[k];
+    const std::int64_t step = std::max<std::int64_t>(1, want.size() / 16);
+    for (std::int64_t i = 0; i < want.size(); i += step) {
+      ++totals.elements;
+      totals.anything += (set.flags()[static_cast<std::size_t>(i)] & interp::Anything) != 0;
+      if (!set.contains(i, want.at(i))) return fmt::format("output {}, element {}: canonical {} is outside {}", k, i, shown(want.type(), want.at(i)), set.describe(i));
+      if (want.type() == ElementType::F8E8M0) continue;  // rounded in its cast's mode, which may stand below a selection
+      const auto value = real.element(k, i);
+      const auto ideal = value ? RealElements::rounded(program, k, *value) : std::nullopt;
+      if (!ideal) continue;
+      ++totals.ideals;
+      if (!holds(set, i, *ideal))
+        return fmt::format("output {}, element {}: ideal {} is outside {}; canonical {}", k, i, shown(want.type(), *ideal), set.describe(i), shown(want.type(), want.at(i)));
+    }
+  }
+  return {};
+}
+
+bool handles(const Inputs& inputs) {
+  return std::none_of(inputs.begin(), inputs.end(), [](const auto& t) { return t && (t->type() == ElementType::String || is_complex(t->type())); });
+}
+
+enum class Kind { Ordinary, Huge, Tiny, Mixed, Count };
+
+Bits drawn(ElementType t, Kind kind, std::mt19937& random) {
+  const double unit = static_cast<double>(static_cast<std::int32_t>(random())) / 2147483648.0;
+  const double most = to_double(t, largest_finite(t));
+  const double root = static_cast<double>(__builtin_sqrt(most));
+  switch (kind) {
+    case Kind::Ordinary: return from_double(t, random() % 3 ? unit : 8 * unit);
+    case Kind::Huge: return from_double(t, (random() % 2 ? most : random() % 2 ? 2 * root : root) * unit);
+    case Kind::Tiny: return random() % 2 ? random() % 5 : from_double(t, unit / root);
+    default: break;
+  }
+  switch (random() % 8) {
+    case 0: return has_infinity(t) ? infinity(t, random() & 1u) : from_double(t, 1.0);
+    case 1: return has_nan(t) ? canonical_nan(t) : from_double(t, 1.0);
+    case 2: return (random() & 1u) ? largest_finite(t) : lowest_finite(t);
+    case 3: return random() % 3;
+    case 4: return from_double(t, -0.0);
+    case 5: return from_double(t, 1e6 * unit);
+    default: return from_double(t, unit);
+  }
+}
+
+TEST(Membership, CanonicalAndIdealAreAllowed) {
+  auto specification = language::Specification::load();
+  ASSERT_TRUE(specification) << to_string(specification.error());
+  constexpr unsigned Seed = 20261202;
+  fmt::print("seed {}\n", Seed);
+  std::mt19937 random(Seed);
+  Totals totals;
+  std::map<std::string, int> failures;
+  for (const std::string& name : (*specification)->names())
+    for (const language::OperatorDefinition* d : (*specification)->definitions(name)) {
+      auto examples = language::examples_of(**specification, *d);
+      if (!examples) continue;
+      for (const language::Example& e : *examples) {
+        if (!handles(e.inputs) || e.expects_error) continue;
+        auto program = language::elaborate(**specification, e.call);
+        if (!program) continue;
+        const int rounds = 1 + static_cast<int>(Kind::Count);
+        for (int round = 0; round < rounds; ++round) {
+          Inputs inputs = e.inputs;
+          bool floats = false;
+          for (std::optional<Tensor>& t : inputs) {
+            if (round == 0 || !t || !is_float(t->type())) continue;
+            floats = true;
+            Tensor other(t->type(), t->extents());
+            for (std::int64_t i = 0; i < other.size(); ++i) other.set(i, drawn(t->type(), static_cast<Kind>(round - 1), random));
+            t = std::move(other);
+          }
+          if (round > 0 && !floats) break;
+          const std::string wrong = outside(*program, inputs, *interp::profile_named(round % 2 ? "standard" : "strict"), totals);
+          if (wrong.empty()) continue;
+          if (++failures[name] > 2) continue;
+          std::string given;
+          for (const auto& t : inputs)
+            if (t) {
+              given += fmt::format("\n  {}{}:", name_of(t->type()), to_string(t->extents()));
+              for (std::int64_t i = 0; i < std::min<std::int64_t>(t->size(), 12); ++i) given += fmt::format(" {:#x}", t->at(i));
+            }
+          ADD_FAILURE() << e.title << ", round " << round << ": " << wrong << given;
+        }
+      }
+    }
+  for (const auto& [name, n] : failures) fmt::print("{}: {}\n", name, n);
+  fmt::print("{} runs, {} elements, {} of a known true value, {} anything\n", totals.runs, totals.elements, totals.ideals, totals.anything);
+}
+
+}  // namespace
+}  // namespace ulpian::diff
