@@ -7,6 +7,7 @@
 #include "interp/allowed/loops.h"
 #include "interp/allowed/rounding.h"
 #include "interp/allowed/sums.h"
+#include "spec/core/binding.h"
 
 namespace ulpian::interp::allowed {
 
@@ -29,34 +30,19 @@ std::int64_t bytes_each(const Lanes& v) { return (v.point ? 8 : 16) + (v.flags.e
 // --- inputs
 
 void Equations::bind(std::span<const std::optional<AllowedTensor>> inputs) {
-  if (inputs.size() != p_.inputs.size()) e_.stop(ErrorKind::Input, fmt::format("takes {} inputs, not {}", p_.inputs.size(), inputs.size()));
+  std::vector<std::optional<core::InputShape>> shapes;
+  for (const auto& t : inputs) shapes.push_back(t ? std::optional(core::InputShape{t->type(), t->extents()}) : std::nullopt);
+  if (auto wrong = core::bind_inputs(p_, shapes, e_.sizes)) throw Stop{std::move(*wrong)};
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (p_.inputs[k] == None) continue;
     const TensorNode& n = p_.tensor(p_.inputs[k]);
-    if (!inputs[k]) e_.stop(ErrorKind::Input, fmt::format("input \"{}\" is missing", n.name), n.place);
-    const AllowedTensor& t = *inputs[k];
-    if (t.type() != n.type) e_.stop(ErrorKind::Input, fmt::format("input \"{}\" is of {}, not {}", n.name, name_of(t.type()), name_of(n.type)), n.place);
-    if (t.type() == ElementType::String || is_complex(t.type()))
-      e_.stop(ErrorKind::Unsupported, fmt::format("input \"{}\": sets of {} are not available", n.name, name_of(t.type())), n.place);
-    if (t.extents().size() != n.extents.size())
-      e_.stop(ErrorKind::Input, fmt::format("input \"{}\" has extents {}, not {} axes", n.name, to_string(t.extents()), n.extents.size()), n.place);
-    for (std::size_t d = 0; d < n.extents.size(); ++d) {
-      const core::Term& extent = p_.term(n.extents[d]);
-      if (extent.kind == TermKind::Size && !e_.sizes[extent.data]) e_.sizes[extent.data] = t.extents()[d];
-    }
-    Stored s = stored_of(t);
+    if (n.type == ElementType::String || is_complex(n.type))
+      e_.stop(ErrorKind::Unsupported, fmt::format("input \"{}\": sets of {} are not available", n.name, name_of(n.type)), n.place);
+    Stored s = stored_of(*inputs[k]);
     e_.charge(s.lanes.n * bytes_each(s.lanes));
     e_.tensors[p_.inputs[k]] = std::move(s);
   }
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (p_.inputs[k] == None) continue;
-    const TensorNode& n = p_.tensor(p_.inputs[k]);
-    for (std::size_t d = 0; d < n.extents.size(); ++d) {
-      const std::int64_t expected = e_.known(n.extents[d], "an extent of an input");
-      if (expected != inputs[k]->extents()[d])
-        e_.stop(ErrorKind::Input, fmt::format("input \"{}\" has extents {}; axis {} must be {}", n.name, to_string(inputs[k]->extents()), d, expected), n.place);
-    }
-  }
+  if (auto wrong = core::check_extents(p_, shapes, [&](TermId e) { return std::optional(e_.known(e, "an extent of an input")); })) throw Stop{std::move(*wrong)};
 }
 
 // --- what must be evaluated

@@ -78,5 +78,88 @@ TEST(Freedoms, NormalisationsOfNarrowFloatsRoundAtEachStepOrOnce) {
   for (const double answer : {rounded * factor, y * factor}) EXPECT_TRUE(group.contains(2, from_double(t, answer))) << answer << " outside " << group.describe(2);
 }
 
+// A stash type of f32 overflows at 1e300; an implementation that computes in f64 throughout finds the mean 0, the variance 1e600, and 1.
+TEST(Freedoms, AStashTypeThatOverflowsMayBeKeptWider) {
+  language::Call call;
+  call.op = "onnx.LayerNormalization", call.version = 17;
+  call.attributes["epsilon"] = 0.0f;
+  const Tensor one = tensor(E::F64, {2}, {1, 1});
+  const AllowedTensor huge = allowed_of(call, {tensor(E::F64, {1, 2}, {1e300, -1e300}), one});
+  for (const double answer : {1.0, std::nan("")}) EXPECT_TRUE(huge.contains(0, from_double(E::F64, answer))) << huge.describe(0);
+  EXPECT_TRUE(huge.flags()[0] & Anything) << "what admits everything is counted";
+
+  // Nor need 2^-40 be lost; where it is, the variance is 0.
+  const AllowedTensor near = allowed_of(call, {tensor(E::F64, {1, 2}, {1, 1 + 0x1p-40}), one});
+  for (const double answer : {1.0, std::nan("")}) EXPECT_TRUE(near.contains(1, from_double(E::F64, answer))) << near.describe(1);
+}
+
+// Of (1e30, -1e30) the squares overflow f32, and x / inf is 0; kept wider, the variance is 1e60, and x / 1e30 is 1.
+TEST(Freedoms, SquaresThatOverflowMayBeKeptWider) {
+  language::Call call;
+  call.op = "onnx.GroupNormalization", call.version = 21;
+  call.attributes["num_groups"] = std::int64_t{1};
+  const AllowedTensor set = allowed_of(call, {tensor(E::F32, {1, 2}, {1e30, -1e30}), tensor(E::F32, {2}, {1, 1}), tensor(E::F32, {2}, {0, 0})});
+  for (const double answer : {0.0, 1.0}) EXPECT_TRUE(set.contains(0, from_double(E::F32, answer))) << answer << " outside " << set.describe(0);
+  for (const double answer : {-0.5, 1.5}) EXPECT_FALSE(set.contains(0, from_double(E::F32, answer))) << answer << " inside " << set.describe(0);
+}
+
+// 3 x - 1 for x = 1/3 rounded to f32: 2^-25 exactly or fused (f32(1/3) is (1 + 2^-25) / 3), 0 where the product is rounded first.
+TEST(Freedoms, ProductsAndSumsMayBeFused) {
+  language::Call call;
+  call.op = "onnx.HardSigmoid", call.version = 22;
+  call.attributes["alpha"] = 3.0f, call.attributes["beta"] = -1.0f;
+  const double third = static_cast<double>(1.0f / 3.0f);
+  ASSERT_EQ(3 * third - 1, 0x1p-25);
+  const AllowedTensor set = allowed_of(call, {tensor(E::F32, {1}, {third})});
+  for (const double answer : {0.0, 0x1p-25}) EXPECT_TRUE(set.contains(0, from_double(E::F32, answer))) << answer << " outside " << set.describe(0);
+  for (const double answer : {-0x1p-25, 0x1p-23}) EXPECT_FALSE(set.contains(0, from_double(E::F32, answer))) << answer << " inside " << set.describe(0);
+}
+
+// A single operation leaves no choice: it is the output, and rounded.
+TEST(Freedoms, WhatEndsAnOutputIsRounded) {
+  language::Call call;
+  call.op = "onnx.Mul", call.version = 14;
+  for (const E type : {E::F16, E::BF16, E::F32, E::F64}) {
+    const double x = to_double(type, from_double(type, 1.1));
+    const AllowedTensor set = allowed_of(call, {tensor(type, {1}, {x}), tensor(type, {1}, {x})});
+    EXPECT_TRUE(set.is_exact(0)) << set.describe(0);
+    EXPECT_TRUE(set.contains(0, from_double(type, x * x)));
+  }
+}
+
+// "saturate((x / y_scale) + y_zero_point)": -0 + 0 is 0. Without a zero point nothing is added.
+TEST(Freedoms, AZeroPointOfZeroMayTurnNegativeZeroPositive) {
+  // With their numbers in an ONNX file.
+  for (const auto& [type, number] : {std::pair{E::F4E2M1, std::int64_t{23}}, {E::F8E4M3FN, 17}, {E::F8E5M2, 19}}) {
+    language::Call call;
+    call.op = "onnx.QuantizeLinear", call.version = 25;
+    const std::vector<Tensor> inputs = {tensor(E::F32, {4}, {-1e-9, -0.0, 1, 1e-9}), tensor(E::F32, {}, {1}), tensor(type, {}, {0})};
+    const AllowedTensor set = allowed_of(call, inputs);
+    const Bits zero = from_double(type, 0.0), negative_zero = from_double(type, -0.0), one = from_double(type, 1);
+    for (const std::int64_t i : {0, 1}) EXPECT_TRUE(set.contains(i, zero) && set.contains(i, negative_zero)) << set.describe(i);
+    for (const std::int64_t i : {0, 1}) EXPECT_FALSE(set.contains(i, one));
+    EXPECT_TRUE(set.contains(2, one) && set.is_exact(2)) << set.describe(2);
+    EXPECT_TRUE(set.contains(3, zero) && !set.contains(3, negative_zero)) << set.describe(3);
+    call.attributes["output_dtype"] = number;
+    const AllowedTensor bare = allowed_of(call, {inputs[0], inputs[1]});
+    EXPECT_TRUE(bare.contains(0, negative_zero) && !bare.contains(0, zero)) << bare.describe(0);
+  }
+}
+
+// "Which of two updates stays is not said": any of them, and nothing else.
+TEST(Freedoms, AnyOfCollidingUpdatesMayStay) {
+  const Tensor data = tensor(E::F32, {3}, {10, 20, 30}), updates = tensor(E::F32, {3}, {1, 5, 3});
+  for (const auto& [op, version] : {std::pair{"onnx.ScatterElements", 18}, {"onnx.ScatterElements", 11}, {"onnx.Scatter", 9}, {"onnx.ScatterND", 18}}) {
+    Tensor indices(E::I64, std::string(op) == "onnx.ScatterND" ? Extents{3, 1} : Extents{3});
+    for (std::int64_t i = 0; i < 3; ++i) indices.set(i, 1);
+    language::Call call;
+    call.op = op, call.version = version;
+    const AllowedTensor set = allowed_of(call, {data, indices, updates});
+    for (const double stays : {1.0, 5.0, 3.0}) EXPECT_TRUE(set.contains(1, from_double(E::F32, stays))) << op << ": " << set.describe(1);
+    for (const double never : {2.0, 4.0, 20.0}) EXPECT_FALSE(set.contains(1, from_double(E::F32, never))) << op << ": " << set.describe(1);
+    EXPECT_TRUE(set.is_exact(0) && set.is_exact(2));
+  }
+}
+
 }  // namespace
 }  // namespace ulpian::interp

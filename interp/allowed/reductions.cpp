@@ -367,6 +367,8 @@ Value Evaluator::reduce(TermId id, bool rounds) {
   std::optional<Reduction> reduction;
   if (sum || dot) sums.emplace(type, mode, outer, products);
   else reduction.emplace(view.kind, type, mode, outer);
+  const bool squares = products && bodies[0] == bodies[1] && view.initial == None;
+  if (squares) sums->of_squares();
   const auto outside = [&](const Axes& axes) {
     Axes out = axes;
     std::erase_if(out, [&](const Axis& a) { return among(view.variables, a.variable); });
@@ -406,7 +408,7 @@ Value Evaluator::reduce(TermId id, bool rounds) {
     else reduction->add(terms, own);
   });
   auto out = std::make_shared<Lanes>(sums ? sums->finish() : reduction->finish());
-  if (products && bodies[0] == bodies[1] && view.initial == None) not_negative(*out);
+  if (squares) not_negative(*out);
   return out;
 }
 

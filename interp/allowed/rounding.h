@@ -55,11 +55,15 @@ inline double below(double x) { return -above(-x); }
 // Of a nonnegative bound that was computed with a few roundings of doubles: certainly not less than the exact one.
 inline double enlarged(double x) { return x * (1 + 0x1p-40) + std::numeric_limits<double>::denorm_min(); }
 
-// The ends of what a float of type T may be inside a definition, where [lo, hi] encloses the real value: an implementation may hold it in a
-// wider format, up to exactly, or round it to T (docs/bounds.md, section 8). Past the range of T that is everything up to infinity.
+// The ends of what a float of type T may be inside a definition, where [lo, hi] encloses the real value: an implementation may round it to T or hold it
+// in a wider format, up to exactly (docs/bounds.md, section 8). Past the range of T that is everything up to infinity.
 template <ElementType T> inline double kept_low(double lo) {
   const double r = nearest<T>(lo);
-  return r != r || r < lo ? r : lo;
+  if (r != r) return r;
+  double least = r < lo ? r : lo;
+  if constexpr (host::is_narrow_float(T))
+    if (const double wider = nearest<ElementType::F32>(lo); wider < least) least = wider;
+  return least;
 }
 template <ElementType T> inline double kept_high(double hi) { return -kept_low<T>(-hi); }
 inline double kept_low(ElementType t, double lo) {

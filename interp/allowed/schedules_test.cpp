@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include "interp/allowed/allowed.h"
 #include "interp/scalar/scalar_test_support.h"
@@ -138,6 +139,87 @@ TEST(Schedules, AbsorbedTermsReachMostOfTheRadius) {
     EXPECT_FALSE(sum.contains(0, bits_of_float(static_cast<float>(exact - radius_of_sum * 1.001 - 0x1.8p-24))));
     EXPECT_FALSE(dot.contains(0, bits_of_float(static_cast<float>(exact + radius_of_dot * 1.001 + 0x1.8p-23))));
   }
+}
+
+// Every value that a bracketing of every order of the products gives, where each product that is added to something may be fused.
+class Contractions {
+public:
+  Contractions(E type, std::vector<Bits> x, std::vector<Bits> y) : type_(type), x_(std::move(x)), y_(std::move(y)), known_(std::size_t{1} << x_.size()) {}
+
+  const std::set<Bits>& all() { return of((std::size_t{1} << x_.size()) - 1); }
+
+private:
+  const std::set<Bits>& of(std::size_t leaves) {
+    std::set<Bits>& out = known_[leaves];
+    if (!out.empty()) return out;
+    if (std::has_single_bit(leaves)) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(leaves));
+      const Bits both[2] = {x_[i], y_[i]};
+      out.insert(apply(P::Multiply, type_, both));
+      return out;
+    }
+    for (std::size_t left = (leaves - 1) & leaves; left != 0; left = (left - 1) & leaves) {
+      const std::size_t right = leaves ^ left;
+      for (const Bits a : of(left)) {
+        if (std::has_single_bit(right)) {
+          const auto i = static_cast<std::size_t>(std::countr_zero(right));
+          out.insert(fused_multiply_add(type_, x_[i], y_[i], a));
+        }
+        for (const Bits b : of(right)) {
+          const Bits both[2] = {a, b};
+          out.insert(apply(P::Add, type_, both));
+        }
+      }
+    }
+    return out;
+  }
+
+  E type_;
+  std::vector<Bits> x_, y_;
+  std::vector<std::set<Bits>> known_;
+};
+
+// docs/bounds.md, section 3 and its corollary: sums of products, written as a dot or as a sum.
+TEST(Schedules, EveryBracketingAndContractionOfUpToFourProductsIsAMember) {
+  constexpr unsigned Seed = 7005;
+  std::mt19937 random(Seed);
+  std::int64_t values = 0;
+  for (const E type : {E::F16, E::F32, E::BF16, E::F64})
+    for (int round = 0; round < 400; ++round) {
+      const std::size_t n = 1 + static_cast<std::size_t>(round) % 4;
+      const bool squares = round % 5 == 0;
+      std::vector<Bits> x(n), y(n);
+      const FloatFormat& f = format_of(type);
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto unit = [&] { return static_cast<double>(static_cast<std::int32_t>(random())) / 2147483648.0; };
+        const int kind = round / 4 % 5;
+        const int down = f.min_exponent() / 2 - static_cast<int>(random() % static_cast<unsigned>(f.fraction_bits + 2));
+        const double scale = kind == 0 ? 1 : kind == 1 ? std::ldexp(1.0, static_cast<int>(random() % 8)) : kind == 2 ? std::ldexp(1.0, down) : 1;
+        x[i] = from_double(type, unit() * scale);
+        y[i] = squares ? x[i] : from_double(type, unit() * scale);
+        // Cancellation: the opposite of an earlier product, or nearly; ties: a few small integers over powers of two.
+        if (kind == 3 && i % 2 == 1 && !squares) x[i] = x[i - 1] ^ f.sign_mask(), y[i] = y[i - 1] + random() % 2;
+        if (kind == 4) x[i] = from_double(type, static_cast<double>(1 + random() % 5)), y[i] = squares ? x[i] : from_double(type, std::ldexp(static_cast<double>(random() % 7) - 3, -static_cast<int>(random() % 2) * f.fraction_bits));
+      }
+      for (const ReduceKind kind : {ReduceKind::Sum, ReduceKind::Dot}) {
+        Maker m;
+        const TensorId a = m.vector("a", type), b = m.vector("b", type);
+        const Variable k = m.fresh("k");
+        const TermId kv = m.variable(k), p = m.at(a, kv), q = squares ? p : m.at(b, kv);
+        const std::vector<TermId> bodies = kind == ReduceKind::Dot ? std::vector{p, q} : std::vector{m.primitive(P::Multiply, p, q)};
+        m.output(m.scalar("y", m.reduce_over(kind, type, k, m.extent(a), bodies)));
+        const AllowedTensor set = set_of(m, {of_bits(type, x), of_bits(type, y)}, round % 2 ? "standard" : "strict");
+        Exact exact;
+        for (std::size_t i = 0; i < n; ++i) exact = exact + Exact::of_double(to_double(type, x[i])) * Exact::of_double(to_double(type, y[i]));
+        EXPECT_TRUE(set.contains(0, *exact.to_bits(type))) << "seed " << Seed << ", round " << round << ": exactly, of " << n << ", outside " << set.describe(0);
+        Contractions contractions(type, x, y);
+        for (const Bits v : contractions.all()) {
+          ++values;
+          EXPECT_TRUE(set.contains(0, v)) << "seed " << Seed << ", round " << round << ": " << name_of(type) << " " << to_double(type, v) << " of " << n << " products, outside " << set.describe(0);
+        }
+      }
+    }
+  fmt::print("{} values\n", values);
 }
 
 TEST(Schedules, ABiasMayBeWhereTheAccumulationStarts) {

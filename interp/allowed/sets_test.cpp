@@ -222,6 +222,10 @@ TEST(Profiles, AreNamed) {
   EXPECT_FALSE(profile_named("lax"));
   EXPECT_EQ(profile_named("standard")->ulp(P::Divide, E::F32), 2.5);
   EXPECT_EQ(profile_named("standard")->ulp(P::Divide, E::F64), 0.5);
+  // The half-precision table of cl_khr_fp16, full profile.
+  for (const P correctly_rounded : {P::Divide, P::Reciprocal, P::SquareRoot}) EXPECT_EQ(profile_named("standard")->ulp(correctly_rounded, E::F16), 0.5);
+  for (const P two : {P::Exp, P::Expm1, P::Log, P::Log1p, P::Sin, P::Tan, P::Tanh, P::Asin, P::Atan2, P::Cosh, P::Asinh}) EXPECT_EQ(profile_named("standard")->ulp(two, E::F16), 2);
+  for (const P four : {P::Erf, P::Power}) EXPECT_EQ(profile_named("standard")->ulp(four, E::F16), 4);
   EXPECT_EQ(profile_named("strict")->ulp(P::Divide, E::F32), 0.5);
   EXPECT_EQ(profile_named("strict")->ulp(P::Exp, E::F32), 1);
   EXPECT_FALSE(profile_named("accurate")->bodies);

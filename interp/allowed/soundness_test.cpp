@@ -1,68 +1,70 @@
 // Canonical is a member of allowed: every operator of the specification, on its own examples and on drawn inputs.
-#include <algorithm>
 #include <random>
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
 #include "interp/allowed/allowed.h"
+#include "interp/allowed/example_calls_test_support.h"
 #include "interp/scalar/scalar.h"
-#include "spec/language/elaborate.h"
 
-namespace ulpian::interp {
+namespace ulpian::interp::testing {
 namespace {
+
+using Sets = std::vector<std::optional<AllowedTensor>>;
 
 struct Totals {
   std::int64_t runs = 0, elements = 0, exact = 0, anything = 0;
+  void print() const { fmt::print("{} runs, {} elements, {} exact, {} anything\n", runs, elements, exact, anything); }
 };
 
-// What is not a member, as text; empty where all is well.
-std::string outside(const core::Program& program, const std::vector<std::optional<Tensor>>& inputs, const Profile& profile, Totals& totals) {
+Limits small_limits() {
   Limits limits;
   limits.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   limits.memory_bytes = 64 << 20;
-  std::optional<Diagnostic> undefined;
-  const auto canonical = evaluate_scalar(program, inputs, limits, &undefined);
-  std::vector<std::optional<AllowedTensor>> sets(inputs.size());
-  for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (inputs[k]) sets[k] = AllowedTensor::exactly(*inputs[k]);
-  std::optional<Diagnostic> may_be_undefined;
-  const auto allowed = evaluate_allowed(program, sets, profile, limits, &may_be_undefined);
-  if (!canonical) {
-    // What must be refused is refused here, too; other failures have no answer to compare.
-    if (canonical.error().kind == ErrorKind::Requirement && allowed) return "an answer where a refusal is required: " + to_string(canonical.error());
-    return {};
-  }
-  if (!allowed) return allowed.error().kind == ErrorKind::Limit || allowed.error().kind == ErrorKind::Unsupported ? std::string() : to_string(allowed.error());
-  if (undefined && !may_be_undefined) return "undefined, but not found so: " + to_string(*undefined);
+  return limits;
+}
+
+bool is_a_limit(const Diagnostic& d) { return d.kind == ErrorKind::Limit || d.kind == ErrorKind::Unsupported; }
+
+// The first element of the answers that is not in its set, as text; empty where all are.
+std::string first_outside(const Outputs& answers, const Sets& sets, Totals& totals) {
   ++totals.runs;
-  for (std::size_t k = 0; k < canonical->size(); ++k) {
-    if (!(*canonical)[k]) continue;
-    const Tensor& want = *(*canonical)[k];
-    if (want.type() == ElementType::String) continue;
-    if (!(*allowed)[k]) return fmt::format("output {} has no set", k);
-    const AllowedTensor& set = *(*allowed)[k];
+  for (std::size_t k = 0; k < answers.size(); ++k) {
+    if (!answers[k] || answers[k]->type() == ElementType::String) continue;
+    const Tensor& want = *answers[k];
+    if (!sets[k]) return fmt::format("output {} has no set", k);
+    const AllowedTensor& set = *sets[k];
     if (set.extents() != want.extents() || set.type() != want.type()) return fmt::format("output {} has extents {}, not {}", k, to_string(set.extents()), to_string(want.extents()));
     for (std::int64_t i = 0; i < want.size(); ++i) {
       ++totals.elements;
       totals.exact += set.is_exact(i);
       totals.anything += (set.flags()[static_cast<std::size_t>(i)] & Anything) != 0;
-      if (!set.contains(i, want.at(i)))
-        return fmt::format("output {}, element {}: {} ({:#x}) is outside {} under {}", k, i, is_float(want.type()) ? fmt::format("{}", to_double(want.type(), want.at(i))) : "", want.at(i),
-                           set.describe(i), profile.name);
+      if (!set.contains(i, want.at(i))) return fmt::format("output {}, element {}: {} is outside {}", k, i, shown(want.type(), want.at(i)), set.describe(i));
     }
   }
   return {};
 }
 
-bool handles(const std::vector<std::optional<Tensor>>& inputs) {
-  return std::none_of(inputs.begin(), inputs.end(), [](const auto& t) { return t && (t->type() == ElementType::String || is_complex(t->type())); });
+// What is not a member, as text; empty where all is well.
+std::string outside(const core::Program& program, const Inputs& inputs, const char* profile, Totals& totals) {
+  const Limits limits = small_limits();
+  std::optional<Diagnostic> undefined, may_be_undefined;
+  const auto canonical = evaluate_scalar(program, inputs, limits, &undefined);
+  Sets sets(inputs.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k]) sets[k] = AllowedTensor::exactly(*inputs[k]);
+  const auto allowed = evaluate_allowed(program, sets, *profile_named(profile), limits, &may_be_undefined);
+  if (!canonical) {
+    // What must be refused is refused here, too; other failures have no answer to compare.
+    if (canonical.error().kind == ErrorKind::Requirement && allowed) return "an answer where a refusal is required: " + to_string(canonical.error());
+    return {};
+  }
+  if (!allowed) return is_a_limit(allowed.error()) ? std::string() : to_string(allowed.error());
+  if (undefined && !may_be_undefined) return "undefined, but not found so: " + to_string(*undefined);
+  const std::string wrong = first_outside(*canonical, *allowed, totals);
+  return wrong.empty() ? wrong : wrong + " under " + profile;
 }
 
 // Values in which errors show: small integers, ordinary numbers, huge, tiny, ties, zeros of both signs, infinities, NaN.
 Bits drawn(ElementType t, std::mt19937& random, bool special) {
-  if (t == ElementType::Bool) return random() & 1u;
-  if (!is_float(t)) return from_int64(t, static_cast<std::int64_t>(random() % 11) - (is_signed(t) ? 5 : 0));
   const auto kind = static_cast<unsigned>(random() % (special ? 12u : 6u));
   const double unit = static_cast<double>(static_cast<std::int32_t>(random())) / 2147483648.0;
   switch (kind) {
@@ -82,171 +84,130 @@ Bits drawn(ElementType t, std::mt19937& random, bool special) {
 }
 
 TEST(Soundness, CanonicalIsAllowedOnEveryExample) {
-  auto specification = language::Specification::load();
-  ASSERT_TRUE(specification) << to_string(specification.error());
   Totals totals;
-  int failures = 0;
-  for (const std::string& name : (*specification)->names())
-    for (const language::OperatorDefinition* d : (*specification)->definitions(name)) {
-      auto examples = language::examples_of(**specification, *d);
-      if (!examples) continue;
-      for (const language::Example& e : *examples) {
-        if (!handles(e.inputs)) continue;
-        auto program = language::elaborate(**specification, e.call);
-        if (!program) continue;
-        for (const char* profile : {"standard", "strict"}) {
-          const std::string wrong = outside(*program, e.inputs, *profile_named(profile), totals);
-          if (wrong.empty()) continue;
-          ADD_FAILURE() << e.title << ": " << wrong;
-          if (++failures > 40) return;
-        }
-      }
+  each_example_call(true, 40, [&](const language::Example& e, const core::Program& program) {
+    bool well = true;
+    for (const char* profile : {"standard", "strict"}) {
+      const std::string wrong = outside(program, e.inputs, profile, totals);
+      if (!wrong.empty()) ADD_FAILURE() << e.title << ": " << wrong;
+      well = well && wrong.empty();
     }
-  fmt::print("{} runs, {} elements, {} exact, {} anything\n", totals.runs, totals.elements, totals.exact, totals.anything);
+    return well;
+  });
+  totals.print();
 }
 
 TEST(Soundness, CanonicalIsAllowedOnDrawnInputs) {
-  auto specification = language::Specification::load();
-  ASSERT_TRUE(specification) << to_string(specification.error());
   constexpr unsigned Seed = 20261130;
   fmt::print("seed {}\n", Seed);
   std::mt19937 random(Seed);
   Totals totals;
-  int failures = 0;
-  for (const std::string& name : (*specification)->names())
-    for (const language::OperatorDefinition* d : (*specification)->definitions(name)) {
-      auto examples = language::examples_of(**specification, *d);
-      if (!examples) continue;
-      for (const language::Example& e : *examples) {
-        if (!handles(e.inputs) || e.expects_error) continue;
-        auto program = language::elaborate(**specification, e.call);
-        if (!program) continue;
-        for (int round = 0; round < 3; ++round) {
-          std::vector<std::optional<Tensor>> inputs = e.inputs;
-          for (std::optional<Tensor>& t : inputs) {
-            if (!t || !is_float(t->type())) continue;
-            Tensor other(t->type(), t->extents());
-            for (std::int64_t i = 0; i < other.size(); ++i) other.set(i, drawn(t->type(), random, round > 0));
-            t = std::move(other);
-          }
-          const std::string wrong = outside(*program, inputs, *profile_named(round == 1 ? "strict" : "standard"), totals);
-          if (wrong.empty()) continue;
-          std::string given;
-          for (const auto& t : inputs)
-            if (t) {
-              given += fmt::format("\n  {}{}:", name_of(t->type()), to_string(t->extents()));
-              for (std::int64_t i = 0; i < std::min<std::int64_t>(t->size(), 12); ++i) given += fmt::format(" {:#x}", t->at(i));
-            }
-          ADD_FAILURE() << e.title << ": " << wrong << given;
-          if (++failures > 40) return;
-        }
+  each_example_call(false, 40, [&](const language::Example& e, const core::Program& program) {
+    for (int round = 0; round < 3; ++round) {
+      Inputs inputs = e.inputs;
+      for (std::optional<Tensor>& t : inputs) {
+        if (!t || !is_float(t->type())) continue;
+        Tensor other(t->type(), t->extents());
+        for (std::int64_t i = 0; i < other.size(); ++i) other.set(i, drawn(t->type(), random, round > 0));
+        t = std::move(other);
       }
+      const std::string wrong = outside(program, inputs, round == 1 ? "strict" : "standard", totals);
+      if (wrong.empty()) continue;
+      ADD_FAILURE() << e.title << ": " << wrong << shown(inputs);
+      return false;
     }
-  fmt::print("{} runs, {} elements, {} exact, {} anything\n", totals.runs, totals.elements, totals.exact, totals.anything);
+    return true;
+  });
+  totals.print();
 }
 
-// Sets in, sets out: whatever points are chosen inside the inputs, canonical of them is a member.
+// --- sets in, sets out
+
+// Intervals around the elements of a float tensor, some with NaN; some conditions that may hold or not.
+AllowedTensor widened(const Tensor& t, bool is_static, std::mt19937& random) {
+  Tensor lower(t.type(), t.extents()), upper(t.type(), t.extents());
+  std::vector<std::uint8_t> flags(static_cast<std::size_t>(t.size()), 0);
+  const bool varied = (is_float(t.type()) && has_infinity(t.type())) || (t.type() == ElementType::Bool && !is_static && random() % 3 == 0);
+  for (std::int64_t i = 0; i < t.size(); ++i) {
+    const Bits b = t.at(i);
+    lower.set(i, b);
+    upper.set(i, b);
+    if (!varied || (is_float(t.type()) && (is_nan(t.type(), b) || is_infinite(t.type(), b)))) {
+      if (is_float(t.type()) && is_nan(t.type(), b)) flags[static_cast<std::size_t>(i)] = HasNan | Empty;
+      continue;
+    }
+    if (t.type() == ElementType::Bool) {
+      lower.set(i, 0), upper.set(i, 1);
+      continue;
+    }
+    const double x = to_double(t.type(), b), w = random() % 3 == 0 ? 0 : random() % 2 ? 1e-3 : 1.5;
+    lower.set(i, from_double(t.type(), x - w));
+    upper.set(i, from_double(t.type(), x + (random() % 4 == 0 ? 0 : w)));
+    if (w > 0 && random() % 16 == 0) flags[static_cast<std::size_t>(i)] = HasNan;
+  }
+  return AllowedTensor(std::move(lower), std::move(upper), std::move(flags));
+}
+
+// A member of each set: an end, NaN where it is one, or something between.
+Tensor point_of(const AllowedTensor& set, std::mt19937& random) {
+  Tensor t(set.type(), set.extents());
+  for (std::int64_t i = 0; i < t.size(); ++i) {
+    const std::uint8_t f = set.flags()[static_cast<std::size_t>(i)];
+    const Bits lo = set.lower().at(i), hi = set.upper().at(i);
+    const unsigned pick = static_cast<unsigned>(random() % 4u);
+    if ((f & HasNan) && ((f & Empty) || pick == 3)) t.set(i, canonical_nan(t.type()));
+    else if (pick == 0 || !is_float(t.type())) t.set(i, random() % 2 ? lo : hi);
+    else if (pick == 1) t.set(i, hi);
+    else {
+      const double a = to_double(t.type(), lo), b = to_double(t.type(), hi);
+      const Bits m = from_double(t.type(), a + (b - a) * static_cast<double>(random() % 1001u) / 1000);
+      t.set(i, set.contains(i, m) ? m : lo);
+    }
+  }
+  return t;
+}
+
+// Whatever points are chosen inside the inputs, canonical of them is a member.
 TEST(Soundness, SetsOfInputsEncloseTheAnswersOfTheirPoints) {
-  auto specification = language::Specification::load();
-  ASSERT_TRUE(specification) << to_string(specification.error());
   constexpr unsigned Seed = 20261201;
   fmt::print("seed {}\n", Seed);
   std::mt19937 random(Seed);
-  Limits limits;
-  limits.memory_bytes = 64 << 20;
-  std::int64_t runs = 0, elements = 0, anything = 0, unsupported = 0;
-  int failures = 0;
-  for (const std::string& name : (*specification)->names())
-    for (const language::OperatorDefinition* d : (*specification)->definitions(name)) {
-      auto examples = language::examples_of(**specification, *d);
-      if (!examples) continue;
-      for (const language::Example& e : *examples) {
-        if (!handles(e.inputs) || e.expects_error) continue;
-        auto program = language::elaborate(**specification, e.call);
-        if (!program) continue;
-        limits.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-        std::vector<std::optional<AllowedTensor>> sets(e.inputs.size());
-        for (std::size_t k = 0; k < sets.size(); ++k) {
-          if (!e.inputs[k]) continue;
-          const Tensor& t = *e.inputs[k];
-          const bool is_static = k < e.call.inputs.size() && e.call.inputs[k].value.has_value();
-          Tensor lower(t.type(), t.extents()), upper(t.type(), t.extents());
-          std::vector<std::uint8_t> flags(static_cast<std::size_t>(t.size()), 0);
-          const bool varied = (is_float(t.type()) && has_infinity(t.type())) || (t.type() == ElementType::Bool && !is_static && random() % 3 == 0);
-          for (std::int64_t i = 0; i < t.size(); ++i) {
-            const Bits b = t.at(i);
-            lower.set(i, b);
-            upper.set(i, b);
-            if (!varied || (is_float(t.type()) && (is_nan(t.type(), b) || is_infinite(t.type(), b)))) {
-              if (is_float(t.type()) && is_nan(t.type(), b)) flags[static_cast<std::size_t>(i)] = HasNan | Empty;
-              continue;
-            }
-            if (t.type() == ElementType::Bool) {
-              lower.set(i, 0), upper.set(i, 1);
-              continue;
-            }
-            const double x = to_double(t.type(), b), w = random() % 3 == 0 ? 0 : random() % 2 ? 1e-3 : 1.5;
-            lower.set(i, from_double(t.type(), x - w));
-            upper.set(i, from_double(t.type(), x + (random() % 4 == 0 ? 0 : w)));
-            if (w > 0 && random() % 16 == 0) flags[static_cast<std::size_t>(i)] = HasNan;
-          }
-          sets[k] = AllowedTensor(std::move(lower), std::move(upper), std::move(flags));
-        }
-        std::optional<Diagnostic> free;
-        const auto allowed = evaluate_allowed(*program, sets, *profile_named("standard"), limits, &free);
-        if (!allowed && allowed.error().kind != ErrorKind::Requirement) {
-          unsupported += 1;
-          if (allowed.error().kind == ErrorKind::Unsupported || allowed.error().kind == ErrorKind::Limit) continue;
-        }
-        for (int sample = 0; sample < 3; ++sample) {
-          std::vector<std::optional<Tensor>> points(sets.size());
-          for (std::size_t k = 0; k < sets.size(); ++k) {
-            if (!sets[k]) continue;
-            Tensor t(sets[k]->type(), sets[k]->extents());
-            for (std::int64_t i = 0; i < t.size(); ++i) {
-              const std::uint8_t f = sets[k]->flags()[static_cast<std::size_t>(i)];
-              const Bits lo = sets[k]->lower().at(i), hi = sets[k]->upper().at(i);
-              const unsigned pick = static_cast<unsigned>(random() % 4u);
-              if ((f & HasNan) && ((f & Empty) || pick == 3)) t.set(i, canonical_nan(t.type()));
-              else if (pick == 0 || !is_float(t.type())) t.set(i, random() % 2 ? lo : hi);
-              else if (pick == 1) t.set(i, hi);
-              else {
-                const double a = to_double(t.type(), lo), b = to_double(t.type(), hi);
-                const Bits m = from_double(t.type(), a + (b - a) * static_cast<double>(random() % 1001u) / 1000);
-                t.set(i, sets[k]->contains(i, m) ? m : lo);
-              }
-            }
-            points[k] = std::move(t);
-          }
-          std::optional<Diagnostic> undefined;
-          const auto canonical = evaluate_scalar(*program, points, limits, &undefined);
-          if (!canonical) continue;
-          ++runs;
-          std::string wrong;
-          if (!allowed) wrong = "refused: " + to_string(allowed.error());
-          if (undefined && !free) wrong = "undefined, but not found so";
-          for (std::size_t k = 0; allowed && k < canonical->size() && wrong.empty(); ++k) {
-            if (!(*canonical)[k] || (*canonical)[k]->type() == ElementType::String) continue;
-            const Tensor& want = *(*canonical)[k];
-            for (std::int64_t i = 0; i < want.size() && wrong.empty(); ++i) {
-              ++elements;
-              anything += ((*allowed)[k]->flags()[static_cast<std::size_t>(i)] & Anything) != 0;
-              if (!(*allowed)[k]->contains(i, want.at(i)))
-                wrong = fmt::format("output {}, element {}: {:#x} ({}) is outside {}", k, i, want.at(i), is_float(want.type()) ? to_double(want.type(), want.at(i)) : 0, (*allowed)[k]->describe(i));
-            }
-          }
-          if (wrong.empty()) continue;
-          std::string given;
-          for (std::size_t k = 0; k < sets.size(); ++k)
-            for (std::int64_t i = 0; sets[k] && i < std::min<std::int64_t>(sets[k]->size(), 8); ++i) given += fmt::format("\n  {}[{}]: {} in {}", k, i, is_float(points[k]->type()) ? to_double(points[k]->type(), points[k]->at(i)) : static_cast<double>(points[k]->at(i)), sets[k]->describe(i));
-          ADD_FAILURE() << e.title << ": " << wrong << given;
-          if (++failures > 25) return;
-          break;
-        }
-      }
+  Totals totals;
+  std::int64_t without_sets = 0;
+  each_example_call(false, 25, [&](const language::Example& e, const core::Program& program) {
+    const Limits limits = small_limits();
+    Sets sets(e.inputs.size());
+    for (std::size_t k = 0; k < sets.size(); ++k)
+      if (e.inputs[k]) sets[k] = widened(*e.inputs[k], k < e.call.inputs.size() && e.call.inputs[k].value.has_value(), random);
+    std::optional<Diagnostic> free;
+    const auto allowed = evaluate_allowed(program, sets, *profile_named("standard"), limits, &free);
+    if (!allowed && is_a_limit(allowed.error())) {
+      ++without_sets;
+      return true;
     }
-  fmt::print("{} runs, {} elements, {} anything, {} programs without sets\n", runs, elements, anything, unsupported);
+    for (int sample = 0; sample < 3; ++sample) {
+      Inputs points(sets.size());
+      for (std::size_t k = 0; k < sets.size(); ++k)
+        if (sets[k]) points[k] = point_of(*sets[k], random);
+      std::optional<Diagnostic> undefined;
+      const auto canonical = evaluate_scalar(program, points, limits, &undefined);
+      if (!canonical) continue;
+      std::string wrong;
+      if (!allowed) wrong = "refused: " + to_string(allowed.error());
+      else if (undefined && !free) wrong = "undefined, but not found so";
+      else wrong = first_outside(*canonical, *allowed, totals);
+      if (wrong.empty()) continue;
+      for (std::size_t k = 0; k < sets.size(); ++k)
+        for (std::int64_t i = 0; sets[k] && i < std::min<std::int64_t>(sets[k]->size(), 8); ++i)
+          wrong += fmt::format("\n  {}[{}]: {} in {}", k, i, shown(points[k]->type(), points[k]->at(i)), sets[k]->describe(i));
+      ADD_FAILURE() << e.title << ": " << wrong;
+      return false;
+    }
+    return true;
+  });
+  totals.print();
+  fmt::print("{} programs without sets\n", without_sets);
 }
 
 }  // namespace
-}  // namespace ulpian::interp
+}  // namespace ulpian::interp::testing

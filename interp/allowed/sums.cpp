@@ -429,7 +429,9 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
   const double own = precise_ ? 0x1p-98 : 0x1p-52;  // the error of our own arithmetic per term
   const double magnitude = enlarged(totals_.magnitude[k] * (1 + static_cast<double>(totals_.most) * 0x1p-51));
   double radius = totals_.radius[k] * (1 + static_cast<double>(totals_.most) * 0x1p-51);
-  const double leaves = products_ ? n : n - 1;
+  // (n - 1) u S about the exact sum, before the last rounding, which is done to the ends: of a sum in any bracketing, and of products in any
+  // bracketing with any of them fused (docs/bounds.md, theorem 1 and corollary of theorem 2). So `sum` of products is bounded as `dot` is.
+  const double leaves = n - 1;
   const bool single = n <= 1;
   if (!single) {
     radius += static_cast<double>(totals_.most + 4) * own * magnitude + leaves * u * magnitude;
@@ -461,7 +463,7 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
     const double last = to_double(type_, largest_finite(type_)), beyond = last + ulp_of(f, last) / 2;
     const double enlargement = single ? 1 : 1 + n * u;
     if (!((magnitude + radius) * enlargement < last) && !single) {
-      const bool positive = !(((magnitude + c) / 2 + radius) * enlargement < beyond), negative = !(((magnitude - c) / 2 + radius) * enlargement < beyond);
+      const bool positive = !(((magnitude + c) / 2 + radius) * enlargement < beyond), negative = !squares_ && !(((magnitude - c) / 2 + radius) * enlargement < beyond);
       if (positive && negative) return set_anything(out, i);
       if (!has_infinity(type_) && (positive || negative)) return set_anything(out, i);
       if (positive) hi = Infinity;

@@ -22,6 +22,8 @@ public:
   // Adds terms over [outer, inner]; `outer` are axes of the sums.
   void add_terms(const Lanes& terms, const Axes& outer);
   Lanes finish() const;
+  // All terms are squares, so that nothing goes below zero.
+  void of_squares() { squares_ = true; }
 
 private:
   enum State : std::uint8_t { SureNan = 1, SurePositive = 2, SureNegative = 4, MayBeNan = 8, MayBePositive = 16, MayBeNegative = 32, Wide = 64, AnythingAtAll = 128 };
@@ -45,6 +47,7 @@ private:
   Rules rules_;
   Axes axes_;
   bool products_;
+  bool squares_ = false;
   bool precise_;  // f64: doubles do not suffice
   Totals totals_;
 };

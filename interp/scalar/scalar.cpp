@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "interp/scalar/terms.h"
+#include "spec/core/binding.h"
 
 namespace ulpian::interp {
 namespace {
@@ -60,31 +61,12 @@ std::int64_t Equations::known(TermId id, std::string_view what) {
 // --- inputs
 
 void Equations::bind(std::span<const std::optional<Tensor>> inputs) {
-  if (inputs.size() != p_.inputs.size()) terms_.stop(ErrorKind::Input, fmt::format("takes {} inputs, not {}", p_.inputs.size(), inputs.size()));
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (p_.inputs[k] == None) continue;
-    const TensorNode& n = p_.tensor(p_.inputs[k]);
-    if (!inputs[k]) terms_.stop(ErrorKind::Input, fmt::format("input \"{}\" is missing", n.name), n.place);
-    const Tensor& t = *inputs[k];
-    if (t.type() != n.type) terms_.stop(ErrorKind::Input, fmt::format("input \"{}\" is of {}, not {}", n.name, name_of(t.type()), name_of(n.type)), n.place);
-    if (t.extents().size() != n.extents.size())
-      terms_.stop(ErrorKind::Input, fmt::format("input \"{}\" has extents {}, not {} axes", n.name, to_string(t.extents()), n.extents.size()), n.place);
-    for (std::size_t d = 0; d < n.extents.size(); ++d) {
-      const core::Term& extent = p_.term(n.extents[d]);
-      if (extent.kind == TermKind::Size && !terms_.sizes[extent.data]) terms_.sizes[extent.data] = t.extents()[d];
-    }
-    terms_.tensors[p_.inputs[k]].emplace(t);
-  }
-  // Only now is every size known that an input's extent defines.
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (p_.inputs[k] == None) continue;
-    const TensorNode& n = p_.tensor(p_.inputs[k]);
-    for (std::size_t d = 0; d < n.extents.size(); ++d) {
-      const std::int64_t expected = known(n.extents[d], "an extent of an input");
-      if (expected != inputs[k]->extents()[d])
-        terms_.stop(ErrorKind::Input, fmt::format("input \"{}\" has extents {}; axis {} must be {}", n.name, to_string(inputs[k]->extents()), d, expected), n.place);
-    }
-  }
+  std::vector<std::optional<core::InputShape>> shapes;
+  for (const auto& t : inputs) shapes.push_back(t ? std::optional(core::InputShape{t->type(), t->extents()}) : std::nullopt);
+  if (auto wrong = core::bind_inputs(p_, shapes, terms_.sizes)) throw Stop{std::move(*wrong)};
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (p_.inputs[k] != None) terms_.tensors[p_.inputs[k]].emplace(*inputs[k]);
+  if (auto wrong = core::check_extents(p_, shapes, [&](TermId e) { return std::optional(known(e, "an extent of an input")); })) throw Stop{std::move(*wrong)};
 }
 
 // --- what must be evaluated
