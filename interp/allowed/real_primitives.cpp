@@ -35,22 +35,34 @@ void exact_of(const Lanes& a, std::int64_t i, double& lo, double& hi) {
 
 bool zero_inside(double lo, double hi) { return lo <= 0 && hi >= 0; }
 
+// NaN if one of them is.
+double least(std::initializer_list<double> values) {
+  double out = Infinity;
+  for (double v : values) out = v != v || out != out ? Nan : std::min(out, v);
+  return out;
+}
+double greatest(std::initializer_list<double> values) {
+  double out = -Infinity;
+  for (double v : values) out = v != v || out != out ? Nan : std::max(out, v);
+  return out;
+}
+
 // Bounds over the reals of one operation on intervals; false where nothing is known.
 bool bounds(P p, double a, double b, double u, double v, double& lo, double& hi) {
   switch (p) {
     case P::Add: lo = sum_below(a, u), hi = sum_above(b, v); return true;
     case P::Subtract: lo = sum_below(a, -v), hi = sum_above(b, -u); return true;
     case P::Multiply:
-      lo = std::min({product_below(a, u), product_below(a, v), product_below(b, u), product_below(b, v)});
-      hi = std::max({product_above(a, u), product_above(a, v), product_above(b, u), product_above(b, v)});
+      lo = least({product_below(a, u), product_below(a, v), product_below(b, u), product_below(b, v)});
+      hi = greatest({product_above(a, u), product_above(a, v), product_above(b, u), product_above(b, v)});
       return true;
     case P::Reciprocal: u = a, v = b, a = b = 1; [[fallthrough]];
     case P::Divide:
     case P::FloorDivide:
     case P::Quotient:
       if (zero_inside(u, v)) return false;
-      lo = std::min({quotient_below(a, u), quotient_below(a, v), quotient_below(b, u), quotient_below(b, v)});
-      hi = std::max({quotient_above(a, u), quotient_above(a, v), quotient_above(b, u), quotient_above(b, v)});
+      lo = least({quotient_below(a, u), quotient_below(a, v), quotient_below(b, u), quotient_below(b, v)});
+      hi = greatest({quotient_above(a, u), quotient_above(a, v), quotient_above(b, u), quotient_above(b, v)});
       if (p == P::FloorDivide) lo = __builtin_floor(lo), hi = __builtin_floor(hi);
       if (p == P::Quotient) lo = __builtin_trunc(lo), hi = __builtin_trunc(hi);
       return true;
@@ -137,6 +149,9 @@ Lanes real_primitive_lanes(P p, ElementType result, const Rules& rules, Argument
       out.mark(i, HasNan);
       continue;
     }
+    // Where a finite number is too large for a double, its bound is not infinite on both sides.
+    const auto is_finite = [](double e) { return std::fabs(e) <= std::numeric_limits<double>::max(); };
+    if (is_finite(x) && is_finite(y) && is_finite(u) && is_finite(v)) lo = finite_low(lo), hi = -finite_low(-hi);
     if (rounds(p)) round_lane(rules, lo, hi);
   }
   return out;
