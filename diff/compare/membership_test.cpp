@@ -38,7 +38,7 @@ std::string outside(const core::Program& program, const Inputs& inputs, const in
   if (!allowed) return allowed.error().kind == ErrorKind::Limit || allowed.error().kind == ErrorKind::Unsupported ? std::string() : to_string(allowed.error());
   if (undefined || free) return {};
   ++totals.runs;
-  RealElements real(program, inputs, limits);
+  RealElements real(program, inputs);
   for (std::size_t k = 0; k < canonical->size(); ++k) {
     if (!(*canonical)[k] || (*canonical)[k]->type() == ElementType::String || is_complex((*canonical)[k]->type())) continue;
     const Tensor& want = *(*canonical)[k];
@@ -49,7 +49,7 @@ std::string outside(const core::Program& program, const Inputs& inputs, const in
       totals.anything += (set.flags()[static_cast<std::size_t>(i)] & interp::Anything) != 0;
       if (!set.contains(i, want.at(i))) return fmt::format("output {}, element {}: canonical {} is outside {}", k, i, shown(want.type(), want.at(i)), set.describe(i));
       if (want.type() == ElementType::F8E8M0) continue;  // rounded in its cast's mode, which may stand below a selection
-      const auto value = real.element(k, i);
+      const auto value = real.element(k, i, limits);
       const auto ideal = value ? RealElements::rounded(program, k, *value) : std::nullopt;
       if (!ideal) continue;
       ++totals.ideals;
