@@ -39,6 +39,7 @@ void Equations::bind(std::span<const std::optional<AllowedTensor>> inputs) {
     if (n.type == ElementType::String || is_complex(n.type))
       e_.stop(ErrorKind::Unsupported, fmt::format("input \"{}\": sets of {} are not available", n.name, name_of(n.type)), n.place);
     Stored s = stored_of(*inputs[k]);
+    points_ = points_ && s.lanes.point;
     e_.charge(s.lanes.n * bytes_each(s.lanes));
     e_.tensors[p_.inputs[k]] = std::move(s);
   }
@@ -108,6 +109,14 @@ Truth Equations::truth(const core::Condition& condition) {
 
 namespace {
 
+// An operator that admits every value on certain inputs says nothing there: that is counted, not passed. (Of uncertain inputs it is their sets
+// that are wide.)
+void mark_everything(Lanes& v) {
+  if (!uses_doubles(v.type) || v.flags.empty()) return;
+  for (std::int64_t i = 0; i < v.n; ++i)
+    if ((v.flag(i) & (HasNan | NotOneInterval)) == HasNan && v.low(i) == -Infinity && v.high(i) == Infinity) v.mark(i, Anything);
+}
+
 // What was kept wider, rounded.
 void round_all(Lanes& v) {
   if (!is_float(v.type) || v.type == ElementType::F64 || v.point) return;
@@ -126,6 +135,7 @@ AllowedTensor Equations::output(std::size_t k) {
   require_terms({}, {id});
   Stored ended = *e_.tensors[id];
   round_all(ended.lanes);
+  if (points_) mark_everything(ended.lanes);
   return tensor_of(ended);
 }
 

@@ -41,6 +41,7 @@ private:
 
   const core::Program& p_;
   Evaluator e_;
+  bool points_ = true;  // all inputs are single values
   Intermediates intermediates_;
 };
 

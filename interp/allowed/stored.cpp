@@ -130,8 +130,6 @@ AllowedTensor tensor_of(const Stored& s) {
         if ((v.low(i) < 0 || negative(v.low(i))) && (v.high(i) > 0 || !negative(v.high(i)))) f |= EitherZero;
       }
     }
-    // What admits every value is counted, not passed.
-    if (doubles && (f & HasNan) && !(f & (NotOneInterval | Empty)) && v.low(i) == -Infinity && v.high(i) == Infinity) f |= Anything;
     if (f & NotOneInterval) {
       if (f & Anything) f &= static_cast<std::uint8_t>(~NotOneInterval);
       else
