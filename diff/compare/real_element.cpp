@@ -104,13 +104,32 @@ RealElements::Maybe RealElements::output_element(std::size_t output, std::int64_
   return position == 0 ? tensor_element(id, index) : missing(Missing::Meaning);
 }
 
+namespace {
+
+// How the cast that ends a term treats what is out of range, through choices, selections and copies.
+std::optional<CastMode> ending_mode(const core::Program& program, TermId id, int depth) {
+  const Term& t = program.term(id);
+  if (t.kind == TermKind::Cast) return static_cast<CastMode>(t.operation);
+  if (depth > 20) return std::nullopt;
+  if (t.kind == TermKind::Read) {
+    const TermId body = program.tensor(static_cast<core::TensorId>(t.data)).body;
+    return body == None ? std::nullopt : ending_mode(program, body, depth + 1);
+  }
+  if (t.kind != TermKind::Choice && t.kind != TermKind::Select) return std::nullopt;
+  const auto a = program.arguments_of(id);
+  for (TermId branch : a.subspan(t.kind == TermKind::Select ? 1 : 0))
+    if (const auto mode = ending_mode(program, branch, depth + 1)) return mode;
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Bits> RealElements::rounded(const core::Program& program, std::size_t output, const Value& value) {
   const core::TensorNode& n = program.tensor(program.outputs.at(output));
   if (const Bits* b = std::get_if<Bits>(&value)) return *b;
   if (!std::holds_alternative<Real>(value) || !is_float(n.type)) return std::nullopt;
   // What lies out of range is what the cast that ends the definition makes of it.
-  CastMode mode = CastMode::Plain;
-  if (n.body != None && program.term(n.body).kind == TermKind::Cast) mode = static_cast<CastMode>(program.term(n.body).operation);
+  const CastMode mode = n.body != None ? ending_mode(program, n.body, 0).value_or(CastMode::Plain) : CastMode::Plain;
   return interp::round_to(std::get<Real>(value), n.type, mode);
 }
 
