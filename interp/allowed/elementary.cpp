@@ -225,7 +225,9 @@ Lanes two_arguments(P p, ElementType type, double ulps, bool rounds, const Lanes
   for (std::size_t k = 0; k < index(x.n); ++k) {
     const auto i = static_cast<std::int64_t>(k);
     const double a = x.lo[k], b = x.high(i), u = y.lo[k], v = y.high(i);
-    const bool point = (a == b || a != a) && (u == v || u != u);
+    // -0 and +0 are two: a power, an angle tells them apart.
+    const auto one_value = [](double r, double s) { return std::bit_cast<std::uint64_t>(r) == std::bit_cast<std::uint64_t>(s) || r != r; };
+    const bool point = one_value(a, b) && one_value(u, v);
     double lo = Infinity, hi = -Infinity, least = Infinity, greatest = -Infinity;
     bool nan = false, number = false;
     for (std::size_t c = 0; c < (point ? 1u : 4u); ++c) {

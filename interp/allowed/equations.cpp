@@ -289,12 +289,14 @@ void Equations::where(TensorId id) {
   for (std::size_t k = 1; k < counts.size(); ++k) rest = std::max<std::int64_t>(1, rest * std::max<std::int64_t>(1, counts[k]));
   if (!counts.empty()) counts[0] = std::max<std::int64_t>(1, MostLanes / rest);
   std::vector<std::int64_t> rows;
+  std::int64_t found = 0;  // a row over no axes has no coordinates
   e_.for_each_block(n.variables, extents, counts, [&](std::span<const std::int64_t> start) {
     const Value v = at_axes(e_.value(n.body), e_.box(n.variables));
     for (std::int64_t i = 0; i < v->n; ++i) {
       if (!v->decided(i))
         e_.stop(ErrorKind::Unsupported, fmt::format("\"{}\" has as many rows as a condition holds, and the condition is not certain: implementations may differ", n.name), n.place);
       if (v->ilow(i) == 0) continue;
+      ++found;
       std::vector<std::int64_t> at(extents.size());
       std::int64_t left = i;
       for (std::size_t d = extents.size(); d-- > 0;) {
@@ -308,7 +310,7 @@ void Equations::where(TensorId id) {
   for (Variable v : n.variables) e_.close(v);
   const core::Term& size = p_.term(n.extents[0]);
   ensure(size.kind == TermKind::Size);
-  e_.sizes[size.data] = extents.empty() ? 0 : static_cast<std::int64_t>(rows.size() / extents.size());
+  e_.sizes[size.data] = found;
   e_.forget();
   Stored& s = make(id);
   for (std::size_t k = 0; k < rows.size(); ++k) s.lanes.ilo[k] = rows[k];

@@ -138,13 +138,16 @@ TEST(Functions, AreWithinTheirUlpsAndNotMuchMore) {
   }
 }
 
+AllowedTensor point(float x) { return interval({{x, x}}); }
+
+// What the set gives holds what one point of it may give.
+void encloses(P p, const std::vector<AllowedTensor>& whole, const std::vector<AllowedTensor>& point) {
+  const AllowedTensor all = mapped(p, whole), one = mapped(p, point);
+  EXPECT_TRUE(all.contains(0, one.lower().at(0)) && all.contains(0, one.upper().at(0))) << name_of(p) << ": " << one.describe(0) << " of a point, " << all.describe(0) << " of the interval";
+}
+
 // The tolerance doubles at a power of two: what lies above it may be answered by less than what lies below it.
 TEST(Functions, AnIntervalAcrossAPowerOfTwoEnclosesTheToleranceOfItsPoints) {
-  const auto encloses = [](P p, const std::vector<AllowedTensor>& whole, const std::vector<AllowedTensor>& point) {
-    const AllowedTensor all = mapped(p, whole), one = mapped(p, point);
-    EXPECT_TRUE(all.contains(0, one.lower().at(0)) && all.contains(0, one.upper().at(0))) << name_of(p) << ": " << one.describe(0) << " of a point, " << all.describe(0) << " of the interval";
-  };
-  const auto point = [](float x) { return interval({{x, x}}); };
   struct Case {
     P primitive;
     float at;  // the function passes a power of two next to it
@@ -159,6 +162,17 @@ TEST(Functions, AnIntervalAcrossAPowerOfTwoEnclosesTheToleranceOfItsPoints) {
     const auto signed_interval = sign > 0 ? interval({{from, to}}) : interval({{-to, -from}});
     for (const float x : {from, 8.0f, to}) encloses(P::Divide, {signed_interval, point(1)}, {point(sign * x), point(1)});
     for (const float x : {from, 8.0f, to}) encloses(P::Power, {interval({{from, to}}), point(sign)}, {point(x), point(sign)});
+  }
+}
+
+// Found by fuzzing: a set of both zeros is no point.
+TEST(Functions, BothZerosAreEnclosed) {
+  const float lower = -0.0f, upper = 0.0f;
+  for (const float x : {lower, upper}) {
+    encloses(P::Divide, {interval({{lower, upper}}), point(2)}, {point(x), point(2)});
+    for (const float y : {1.0f, 3.0f, -1.0f, 2.0f, 0.5f}) encloses(P::Power, {interval({{lower, upper}}), point(y)}, {point(x), point(y)});
+    for (const float y : {1.0f, -1.0f, 0.0f}) encloses(P::Atan2, {interval({{lower, upper}}), point(y)}, {point(x), point(y)});
+    for (const P p : {P::Sin, P::Tanh, P::SquareRoot, P::Reciprocal, P::Asin, P::Erf, P::Negate, P::Expm1}) encloses(p, {interval({{lower, upper}})}, {point(x)});
   }
 }
 

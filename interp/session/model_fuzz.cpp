@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "interp/session/allowed_session.h"
 #include "interp/session/session.h"
@@ -79,6 +80,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (inputs[k]) sets[k] = AllowedTensor::exactly(*inputs[k]);
   auto allowed = AllowedSession(specification(), graph, *profile_named("standard")).run(sets, limits());
-  if (!allowed) ensure(!to_string(allowed.error()).empty());
+  if (!allowed) {
+    ensure(!to_string(allowed.error()).empty());
+    return 0;
+  }
+  for (std::size_t k = 0; k < block->size(); ++k) {
+    const Tensor& t = (*block)[k];
+    if (t.type() == ElementType::String || is_complex(t.type())) continue;
+    ensure(t.extents() == (*allowed)[k].extents(), "the allowed answer has other extents");
+    for (std::int64_t i = 0; i < t.size(); ++i)
+      ensure((*allowed)[k].contains(i, t.at(i)), "the canonical answer is not allowed: output " + std::to_string(k) + ", element " + std::to_string(i) + ": " + (*allowed)[k].describe(i));
+  }
   return 0;
 }
