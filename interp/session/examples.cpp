@@ -40,24 +40,35 @@ std::optional<std::string> compare(const language::Example::Expected& e, const T
 
 }  // namespace
 
-std::optional<std::string> failure_of(const language::Specification& specification, const language::Example& example, Evaluator evaluator) {
-  auto program = language::elaborate(specification, example.call);
+std::optional<ExampleFailure> outcome_of(const language::Specification& specification, const language::Example& example, Evaluator evaluator, const Limits& limits) {
+  language::ElaborationLimits elaboration;
+  elaboration.deadline = limits.deadline;
+  elaboration.cancelled = limits.cancelled;
+  auto program = language::elaborate(specification, example.call, elaboration);
   std::optional<Diagnostic> undefined;
   Result<MaybeTensors> outputs = MaybeTensors{};
   if (!program) outputs = std::move(program).error();
-  else if (auto broken = core::verify(*program)) return "the core program is malformed: " + *broken;
-  else if (evaluator == Evaluator::Scalar) outputs = evaluate_scalar(*program, example.inputs, {}, &undefined);
-  else outputs = evaluate(*program, example.inputs, {}, &undefined);
+  else if (auto broken = core::verify(*program)) return ExampleFailure{"the core program is malformed: " + *broken, {}, {}};
+  else if (evaluator == Evaluator::Scalar) outputs = evaluate_scalar(*program, example.inputs, limits, &undefined);
+  else outputs = evaluate(*program, example.inputs, limits, &undefined);
   if (!outputs) {
-    if (example.expects_error && outputs.error().kind == ErrorKind::Requirement) return std::nullopt;
-    return to_string(outputs.error());
+    const ErrorKind kind = outputs.error().kind;
+    if (example.expects_error && kind == ErrorKind::Requirement) return std::nullopt;
+    ExampleFailure failure{to_string(outputs.error()), {}, {}};
+    (program ? failure.evaluation : failure.elaboration) = kind;
+    return failure;
   }
-  if (example.expects_error) return undefined ? "undefined, where a refusal is expected: " + undefined->message : "an error is expected, but there is an answer";
+  if (example.expects_error) return ExampleFailure{undefined ? "undefined, where a refusal is expected: " + undefined->message : "an error is expected, but there is an answer", {}, {}};
   for (const language::Example::Expected& e : example.expected) {
-    if (e.output >= outputs->size() || !(*outputs)[e.output]) return fmt::format("there is no output {}", e.name);
-    if (auto wrong = compare(e, *(*outputs)[e.output])) return wrong;
+    if (e.output >= outputs->size() || !(*outputs)[e.output]) return ExampleFailure{fmt::format("there is no output {}", e.name), {}, {}};
+    if (auto wrong = compare(e, *(*outputs)[e.output])) return ExampleFailure{*wrong, {}, {}};
   }
   return std::nullopt;
+}
+
+std::optional<std::string> failure_of(const language::Specification& specification, const language::Example& example, Evaluator evaluator) {
+  auto failure = outcome_of(specification, example, evaluator, {});
+  return failure ? std::optional(failure->message) : std::nullopt;
 }
 
 }  // namespace ulpian::interp

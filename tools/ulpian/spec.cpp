@@ -10,6 +10,7 @@
 #include "spec/language/elaborate.h"
 #include "tools/ulpian/command.h"
 #include "tools/ulpian/printable.h"
+#include "tools/ulpian/spec_parts.h"
 
 namespace ulpian::tools {
 namespace {
@@ -20,6 +21,7 @@ struct Options {
   std::string name;
   std::vector<std::string> names;
   std::int64_t version = 0;
+  SpecCheckOptions check;
 };
 
 std::string doc_of(const language::OperatorDefinition& d) {
@@ -105,6 +107,15 @@ int show(const Options& o, const Common& common) {
   return report(d, common);
 }
 
+// Those in force: a user's definition hides the shipped one of the same versions.
+Definitions definitions_of(const language::Specification& spec, const std::vector<std::string>& names) {
+  Definitions out;
+  for (const std::string& name : names)
+    for (const language::OperatorDefinition* d : spec.definitions(name))
+      if (spec.find(name, d->since.front()) == d) out.push_back(d);
+  return out;
+}
+
 int check(const Options& o, const Common& common) {
   auto spec = load_specification(common);
   if (!spec) return report(spec.error(), common);
@@ -116,6 +127,7 @@ int check(const Options& o, const Common& common) {
     names.push_back(*name);
   }
   if (names.empty()) names = (*spec)->names();
+  if (o.check.mutants) return check_mutants(*spec, definitions_of(**spec, names), o.check, common);
   Progress progress(common, "operator", names.size());
   std::size_t done = 0, definitions = 0, examples = 0, failed = 0;
   json failures = json::array();
@@ -169,7 +181,14 @@ void add_spec(CLI::App& app, Common& common, std::function<int()>& chosen) {
   CLI::App& k = *c.add_subcommand("check", "Run the examples of all (or the named) operators on both evaluators");
   k.add_option("names", o->names, "Operators")->type_name("NAME");
   add_common(k, common, false);
-  k.footer("Exit status: 0 all hold, 2 a definition or an example is wrong.\n");
+  k.add_flag("--quiet,-q", common.quiet, "No progress");
+  k.add_option("--threads", o->check.threads, "Of --mutants; by default one per processor")->type_name("N")->check(CLI::Range(1, 1024));
+  k.add_option("--time-limit", o->check.seconds, "Seconds per mutant")->type_name("SECONDS")->check(CLI::Range(0.001, 1e6))->capture_default_str();
+  CLI::Option* mutants = k.add_flag("--mutants", o->check.mutants, "Instead: change each definition by one token at a time, and list the changes that no example notices");
+  k.add_option("--sample", o->check.sample, "With --mutants: so many changes of each definition")->type_name("N")->needs(mutants);
+  k.add_option("--seed", o->check.seed, "With --sample: which")->type_name("N")->needs(mutants);
+  k.add_option("--least", o->check.least, "With --mutants: status 1 if a definition's examples notice less than this")->type_name("PERCENT")->check(CLI::Range(0.0, 100.0))->needs(mutants);
+  k.footer("Exit status: 0 all hold, 2 a definition or an example is wrong; --mutants: 1 if --least is not reached.\n");
   k.callback([o, &common, &chosen] { chosen = [o, &common] { return check(*o, common); }; });
 }
 

@@ -351,6 +351,18 @@ class Spec(Case):
         listed = json.loads(self.expect(0, "spec", "list", "--json").out)
         self.assertEqual((j["operators"], j["failed"], j["failures"]), (len(listed), 0, []))
 
+    def test_mutants_of_a_sample_are_noticed(self):
+        # Definitions whose examples were written until no change survived.
+        j = json.loads(self.expect(0, "spec", "check", "--mutants", "Add", "Abs", "Clip", "--sample", "10", "--seed", "1", "--least", "90", "--json").out)
+        self.assertGreaterEqual(len(j["definitions"]), 3)
+        self.assertEqual(j["below"], 0)
+        weak = self.write("none.ulp", "op com.example.Weak {\n  type T: f32\n  in x: T[N]\n  out y: T[N]\n  y[i] = x[i] + 1\n}\n")
+        p = self.expect(1, "spec", "check", "--mutants", "--least", "50", "--spec", weak, "Weak", "--json")
+        found = json.loads(p.out)["definitions"][0]
+        self.assertEqual((found["mutants"], found["noticed"]), (3, 0))
+        self.assertEqual({(m["line"], m["column"], m["change"]) for m in found["unnoticed"]},
+                         {(5, 15, "'+' becomes '-'"), (5, 17, "'1' becomes '0'"), (5, 17, "'1' becomes '2'")})
+
     def test_an_operator_of_ones_own_runs_without_a_rebuild(self):
         spec = self.write("my_ops.ulp", SOFTSQUARE)
         m = self.save(model([node("SoftSquare", ["x"], ["y"], domain="com.example", limit=3.0)], [value("x", F32, [3])], [value("y", F32, [3])],
