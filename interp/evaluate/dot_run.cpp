@@ -212,8 +212,7 @@ private:
     if (frame) frame->begin(w.variables);
     else {
       frame = std::make_unique<Frame>(f.tape, runner_.program(), runner_.views(), w.variables, std::min(PackLanes, std::max<std::int64_t>(1, f.tape.lanes)),
-                                      runner_.options().instructions);
-      frame->watch([this] { runner_.check_limits(); });
+                                      runner_.options().instructions, [this] { runner_.check_limits(); });
     }
     return *frame;
   }
@@ -225,7 +224,10 @@ private:
   void pack_rows(std::int64_t b, int w) {
     DotWorker& worker = s_.workers[static_cast<std::size_t>(w)];
     AlignedBytes& memory = s_.rows_packed[static_cast<std::size_t>(b)];
-    if (!memory) memory = aligned_bytes(static_cast<std::size_t>(p_.rows * p_.positions) * sizeof(T));
+    if (!memory) {
+      runner_.need_memory(p_.rows * p_.positions * static_cast<std::int64_t>(sizeof(T)));
+      memory = aligned_bytes(static_cast<std::size_t>(p_.rows * p_.positions) * sizeof(T));
+    }
     pack_rows_of(started(worker.row, p_.row, b, worker), p_.row, p_.positions, p_.rows, kernels_.rows, reinterpret_cast<T*>(memory.get()));
   }
 
@@ -260,6 +262,7 @@ private:
     for (std::int64_t part = 0; part < parts; ++part) {
       T* fresh = parts == 1 ? sums : sums + levels * area;
       const std::int64_t from = part * DotBlock, to = std::min(p_.positions, from + DotBlock);
+      runner_.check_limits_now_and_then(part);
       if (!kept) pack_lanes_of(*frame, p_.lane, from, to - from, first, count, padded, packed, nullptr);
       multiply(rows, kept ? kept + from * padded : packed, from, to, padded, fresh, step);
       if (parts == 1) break;
@@ -285,6 +288,7 @@ private:
     for (std::int64_t k = from; k < to; k += Depth) {
       const std::int64_t depth = std::min(Depth, to - k);
       for (std::int64_t r = 0; r < p_.rows; r += kernels_.rows) {
+        if (r / kernels_.rows % 256 == 255) runner_.check_limits();
         const int used = static_cast<int>(std::min<std::int64_t>(kernels_.rows, p_.rows - r));
         const T* a = rows + r * p_.positions + k * used;
         const int many = kernels_.panels(used);
@@ -302,7 +306,9 @@ private:
     const std::int64_t width = kernels_.lanes;
     for (std::int64_t k = 0; k < p_.positions; k += Depth) {
       const std::int64_t depth = std::min(Depth, p_.positions - k);
+      runner_.check_limits();
       for (std::int64_t r = 0; r < p_.rows; r += kernels_.rows) {
+        if (r / kernels_.rows % 256 == 255) runner_.check_limits();
         const int used = static_cast<int>(std::min<std::int64_t>(kernels_.rows, p_.rows - r));
         const T* a = rows + r * p_.positions + k * used;
         for (std::int64_t j = 0; j < padded; j += width) {

@@ -10,8 +10,8 @@ AlignedBytes aligned_bytes(std::size_t size) {
 }
 
 Frame::Frame(const Tape& tape, const core::Program& program, std::span<const BufferView> buffers, std::span<const std::int64_t> variables,
-             std::int64_t block, Instructions level)
-    : tape_(tape), program_(program), buffers_(buffers), kernels_(kernels(level)), block_(block), rank_(tape.extents.size()) {
+             std::int64_t block, Instructions level, std::function<void()> check)
+    : tape_(tape), program_(program), buffers_(buffers), kernels_(kernels(level)), block_(block), rank_(tape.extents.size()), check_(std::move(check)) {
   const auto padded = [&](std::uint32_t slot) {
     const std::int64_t n = tape.slot_uniform[slot] ? 1 : block;
     return static_cast<std::size_t>((n * tape.slot_widths[slot] + 63) / 64 * 64);
@@ -89,6 +89,15 @@ void Frame::add_segments(std::size_t first, std::size_t last, std::int64_t start
   }
 }
 
+// Looks at the limits when so much has been done since that it took some milliseconds.
+void Frame::look(std::int64_t lanes) {
+  constexpr std::int64_t Some = std::int64_t{1} << 24;
+  work_ += lanes * static_cast<std::int64_t>(tape_.body.size());
+  if (work_ < Some) return;
+  work_ = 0;
+  check_();
+}
+
 void Frame::run(std::int64_t start, std::int64_t count) {
   ensure(count <= block_);
   lanes_ = count;
@@ -96,6 +105,7 @@ void Frame::run(std::int64_t start, std::int64_t count) {
   coordinates_.clear();
   if (rank_ == 0) lengths_.push_back(static_cast<std::int32_t>(count));
   else add_segments(0, rank_, start, count, 0);
+  look(count);
   execute(tape_.body);
 }
 
@@ -130,6 +140,7 @@ void Frame::run_cross(std::size_t split, std::int64_t outer, std::int64_t outers
   outers_ = outers;
   cross_ = true;
   expanded_ = false;
+  look(lanes_);
   execute(tape_.body);
   cross_ = false;
   expanded_ = true;

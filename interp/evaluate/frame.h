@@ -29,16 +29,15 @@ AlignedBytes aligned_bytes(std::size_t size);  // not cleared
 
 class Frame {
 public:
-  // At most `block` lanes at once. `variables`: values of the surroundings' variables, by id.
+  // At most `block` lanes at once. `variables`: values of the surroundings' variables, by id. `check` is called now and then in long loops, here too:
+  // it throws where a limit is met.
   Frame(const Tape& tape, const core::Program& program, std::span<const BufferView> buffers, std::span<const std::int64_t> variables,
-        std::int64_t block, Instructions level);
+        std::int64_t block, Instructions level, std::function<void()> check);
   ~Frame();
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
   std::int64_t block() const { return block_; }
-  // Called now and then in long loops: throws where a limit is met.
-  void watch(std::function<void()> check) { check_ = std::move(check); }
   // Starts over with other values of the surroundings' variables.
   void begin(std::span<const std::int64_t> variables);
   // Where the next run writes root `k`, if it likes; the value is then at value(k), which may be elsewhere (a tensor read in place).
@@ -58,6 +57,7 @@ public:
 private:
   void add_segments(std::size_t first_axis, std::size_t last_axis, std::int64_t start, std::int64_t count, std::int64_t lane);
   void execute(const std::vector<Instruction>& list);
+  void look(std::int64_t lanes);
   std::int64_t base_of(const Form& f) const;
   void form_checked(const Form& f, std::int64_t* out, std::uint8_t* mark, std::int64_t n) const;
   void form_lanes(const Form& f, std::int64_t* out, std::int64_t n) const;
@@ -120,7 +120,7 @@ private:
   std::vector<std::int64_t> starts_;       // of the reads of a cross
   std::vector<std::int64_t> positions_;    // of gathers
   std::function<void()> check_;
-  std::int64_t leaves_ = 0;                // since the last check
+  std::int64_t leaves_ = 0, work_ = 0;     // since the last check
   std::vector<std::uint8_t> valid_;
 };
 

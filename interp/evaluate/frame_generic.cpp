@@ -52,7 +52,8 @@ void Frame::generic_bits(const GenericOperation& o, const Instruction& i, std::i
       if (o.kind != NodeKind::Cast) {
         if (const auto z = integer_of(o.from, x)) y = static_cast<Bits>(*z);
       } else if (o.from == ElementType::Z) {
-        y = machine_of(static_cast<std::int64_t>(x), o.to, mode);
+        const auto z = static_cast<std::int64_t>(x);
+        if (mode != CastMode::Exact || !is_integer(o.to) || holds(o.to, z)) y = machine_of(z, o.to, mode);
       } else if (o.to == ElementType::Z) {
         if (const auto z = integer_of(o.from, x)) y = static_cast<Bits>(*z);
       } else {
@@ -80,6 +81,7 @@ void Frame::generic_objects(const GenericOperation& o, const Instruction& i, std
   for (std::int64_t k = 0; k < n; ++k) {
     const auto j = static_cast<std::size_t>(k);
     bool known = true;
+    if (k % 16 == 15) check_();  // exact numbers may be long
     if (o.kind == NodeKind::Select) {
       const Register chosen = get<std::uint8_t>(i.a)[k] ? i.b : i.c;
       if (to.kind == RegisterClass::Real) reals_[to.slot][j] = reals_[slot(chosen)][j];

@@ -1,6 +1,7 @@
 // Reductions and folds whose leaves come one after another, every lane of the block its own.
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "interp/evaluate/frame.h"
@@ -62,14 +63,14 @@ void Frame::combine_lanes(const Loop& l, std::byte* d, const std::byte* a, const
 }
 
 template <class F> void Frame::for_each_leaf(const Loop& l, F&& f) {
-  std::int64_t leaves = 1;
-  for (std::int64_t e : l.extents) leaves *= e;
+  const std::int64_t leaves = element_count(l.extents).value_or(std::numeric_limits<std::int64_t>::max());  // then the time will not suffice
   if (leaves == 0) return;
   for (std::uint16_t s : l.slots) uniforms_[s] = 0;
   for (std::int64_t position = 0; position < leaves; ++position) {
     execute(l.body);
     f(position);
-    if (++leaves_ % 1024 == 0 && check_) check_();
+    // Exact numbers may be long.
+    if (++leaves_ % 64 == 0 || l.type == ElementType::R) check_();
     for (std::size_t k = l.slots.size(); k-- > 0;) {
       if (++uniforms_[l.slots[k]] < l.extents[k]) break;
       uniforms_[l.slots[k]] = 0;
@@ -84,8 +85,7 @@ void Frame::loop(const Loop& l) {
     if (l.initial_poison != NoRegister) std::memcpy(mark, get<std::uint8_t>(l.initial_poison), static_cast<std::size_t>(n));
     else std::memset(mark, 0, static_cast<std::size_t>(n));
   }
-  std::int64_t leaves = 1;
-  for (std::int64_t e : l.extents) leaves *= e;
+  const std::int64_t leaves = element_count(l.extents).value_or(std::numeric_limits<std::int64_t>::max());
   if (l.fold) fold_loop(l);
   else if (l.type == ElementType::R) real_loop(l);
   else if (l.kind == ReduceKind::Dot) dot_loop(l, leaves);

@@ -437,7 +437,11 @@ NodeId Nodes::primitive(Primitive p, ElementType type, std::span<const NodeId> a
 NodeId Nodes::cast(ElementType type, NodeId a, CastMode mode, std::uint32_t place) {
   const Node& n = nodes_[a];
   if (n.type == type && (mode == CastMode::Plain || mode == CastMode::Exact)) return a;
+  const bool stores = n.type == ElementType::Z && mode == CastMode::Exact && is_integer(type);
+  const bool fits = stores && ranges_[a].bounded() && holds(type, ranges_[a].low) && holds(type, ranges_[a].high);
+  if (fits) mode = CastMode::Plain;
   Node node{.kind = NodeKind::Cast, .type = type, .operation = static_cast<std::uint8_t>(mode), .place = place};
+  if (stores && !fits) node.flags |= MayPoison;
   if (n.type == ElementType::R || n.type == ElementType::String || type == ElementType::String) node.flags |= Expensive;
   return make(node, std::span(&a, 1));
 }

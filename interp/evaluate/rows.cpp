@@ -281,6 +281,7 @@ void Runner::reduce_rows(const Step& s, Frame& f, std::int64_t first_row, std::i
   work.begin(state);
   for (std::int64_t start = 0; start < s.columns; start += block) {
     const std::int64_t n = std::min(block, s.columns - start);
+    check_limits_now_and_then(start / block);
     f.run(first_row * s.columns + start, n);
     work.take(state, 0, n, start, cell.poison != nullptr);
   }
@@ -315,7 +316,9 @@ void Runner::compact_row(const Step& s, Frame& f, std::int64_t row, RowState& st
   std::optional<Bits> initial;
   for (std::int64_t start = 0; start < s.columns; start += f.block()) {
     const std::int64_t n = std::min(f.block(), s.columns - start);
+    check_limits_now_and_then(start / f.block());
     f.run(row * s.columns + start, n);
+    need_memory(static_cast<std::int64_t>(state.leaves.capacity() + state.second.capacity() + state.keep.capacity()));
     const auto* valid = static_cast<const std::uint8_t*>(f.value(0));
     const auto* keep = s.has_filter ? static_cast<const std::uint8_t*>(f.value(filter_root)) : nullptr;
     if (s.has_initial && start == 0) initial = load(static_cast<const std::byte*>(f.value(initial_root)), 0, width);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -25,11 +26,14 @@ void Runner::stop(ErrorKind kind, std::string message, std::uint32_t place) cons
 void Runner::stop_poison(const Cell& cell, std::uint8_t mark, const std::string& note) const {
   Diagnostic d;
   d.kind = ErrorKind::Definition;
-  const std::string message = "a read outside of a tensor, an overflow of an index or an undecided real number reaches a result";
+  const std::uint32_t origin = mark >= 1 && mark <= cell.origins.size() ? cell.origins[mark - 1u] : 0;
+  const bool store = (origin & PlaceOfStore) != 0;
+  const std::string message = store ? "an integer does not fit into the type in which it is stored"
+                                    : "a read outside of a tensor, an overflow of an index or an undecided real number reaches a result";
   d.message = program_.op.empty() ? message : program_.op + ": " + message;
-  if (mark >= 1 && mark <= cell.origins.size() && cell.origins[mark - 1u] < program_.places.size()) d.place = program_.places[cell.origins[mark - 1u]];
+  if (const std::uint32_t place = origin & ~PlaceOfStore; place < program_.places.size()) d.place = program_.places[place];
   d.note(note);
-  d.help("guard the read with `if`, or say with `else` what stands outside");
+  d.help(store ? "write cast(T, ...) where it shall wrap; the scalar evaluator names the number" : "guard the read with `if`, or say with `else` what stands outside");
   throw Stop{std::move(d)};
 }
 
@@ -39,9 +43,13 @@ void Runner::check_limits() const {
   stop(ErrorKind::Limit, cancelled ? "evaluation was cancelled" : "evaluation took longer than the time allowed", None);
 }
 
-void Runner::charge(Cell& cell, std::int64_t bytes) {
+void Runner::need_memory(std::int64_t bytes) const {
   if (bytes > limits_.memory_bytes - memory_)
     stop(ErrorKind::Limit, fmt::format("{} bytes are needed beside {} in use; {} are allowed", bytes, memory_, limits_.memory_bytes), None);
+}
+
+void Runner::charge(Cell& cell, std::int64_t bytes) {
+  need_memory(bytes);
   memory_ += bytes;
   cell.charged += bytes;
 }
@@ -104,8 +112,7 @@ Frame& Runner::frame(const Step& step, int worker, std::int64_t block) {
   auto& list = frames_[&step];
   ensure(static_cast<std::size_t>(worker) < list.size());
   auto& f = list[static_cast<std::size_t>(worker)];
-  if (!f || f->block() < block) f = std::make_unique<Frame>(step.tape, program_, views_, variables_, block, options_.instructions);
-  f->watch([this] { check_limits(); });
+  if (!f || f->block() < block) f = std::make_unique<Frame>(step.tape, program_, views_, variables_, block, options_.instructions, [this] { check_limits(); });
   return *f;
 }
 
@@ -233,7 +240,9 @@ void Runner::where(const Step& s) {
   cell.tensor = Tensor::uninitialized(ElementType::I64, {found, rank});
   auto* out = cell.tensor->writable<std::int64_t>();
   std::vector<std::int64_t> at(s.domain.size(), 0);
+  std::int64_t turn = 0;
   for (std::byte c : bytes) {
+    if ((++turn & 0xfffff) == 0) check_limits();
     if (c != std::byte{0}) out = std::copy(at.begin(), at.end(), out);
     for (std::size_t k = at.size(); k-- > 0;) {
       if (++at[k] < s.domain[k]) break;
@@ -306,8 +315,7 @@ void Runner::scatter(const Step& s) {
 
 void Runner::recurrence(const Step& s) {
   for (BufferId b : s.members) allocate(b, schedule_->buffers[b]);
-  std::int64_t steps = 1;
-  for (std::int64_t e : s.extents) steps *= e;
+  const std::int64_t steps = element_count(s.extents).value_or(std::numeric_limits<std::int64_t>::max());  // then the time will not suffice
   for (VariableId v : s.variables) variables_[v] = 0;
   inside_recurrence_ = true;
   for (std::int64_t k = 0; k < steps; ++k) {
@@ -356,6 +364,7 @@ void Runner::sort(const Step& s) {
     for (Keys& k : columns) k.reals.clear(), k.texts.clear();
     for (std::int64_t start = 0; start < s.columns; start += block) {
       const std::int64_t count = std::min(block, s.columns - start);
+      check_limits_now_and_then(start / block);
       f.run(row * s.columns + start, count);
       std::int64_t here = count;
       if (s.compact) {
@@ -375,6 +384,7 @@ void Runner::sort(const Step& s) {
     std::int64_t* order = out + row * s.columns;
     std::iota(order, order + s.columns, std::int64_t{0});
     bool undecided = false;
+    std::int64_t comparisons = 0;
     const auto order_of = [&](const Keys& c, std::int64_t a, std::int64_t b) -> int {
       const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
       if (c.type == ElementType::R) {
@@ -399,6 +409,7 @@ void Runner::sort(const Step& s) {
       return compare_keys(c.type, u, w);
     };
     std::sort(order, order + valid, [&](std::int64_t a, std::int64_t b) {
+      if ((++comparisons & 0xffff) == 0) check_limits();
       for (const Keys& c : columns) {
         const int r = order_of(c, a, b);
         if (r != 0) return s.descending ? r > 0 : r < 0;

@@ -43,6 +43,11 @@ public:
   const core::Program& program() const { return program_; }
   const Options& options() const { return options_; }
   void check_limits() const;
+  void check_limits_now_and_then(std::int64_t turn) const {
+    if ((turn & 15) == 15) check_limits();
+  }
+  // Stops where so much more, beside the tensors, is above the limit.
+  void need_memory(std::int64_t bytes) const;
   [[noreturn]] void stop(ErrorKind kind, std::string message, std::uint32_t place) const;
   [[noreturn]] void stop_poison(const Cell& cell, std::uint8_t mark, const std::string& note) const;
   // The number of threads that work of this many tape instructions is worth.

@@ -26,6 +26,9 @@ struct FormTerm {
   std::int64_t coefficient = 0;
 };
 
+// Of an origin: nothing is read there, but an integer stored that its type may not hold.
+inline constexpr std::uint32_t PlaceOfStore = 0x80000000u;
+
 struct IndexCheck {
   Form index;
   std::int64_t extent = 0;

@@ -268,12 +268,13 @@ Compiled TapeCompiler::cast(NodeId id, int depth) {
   const ElementType from = nodes_[arg].type;
   const Register d = make_register(n.type, uniform(id));
   Instruction i{.dst = d, .a = as(a.value, uniform(id))};
-  i.kernel = kernels_.cast(from, n.type, static_cast<CastMode>(n.operation));
+  const bool stores = from == ElementType::Z && is_integer(n.type) && static_cast<CastMode>(n.operation) == CastMode::Exact;
+  if (!stores) i.kernel = kernels_.cast(from, n.type, static_cast<CastMode>(n.operation));
   if (i.kernel == nullptr) {
     i.code = Code::Generic;
     i.extra = static_cast<std::uint32_t>(tape_.operations.size());
-    partial(i, from, n.type, level, uniform(id));
-    tape_.operations.push_back({NodeKind::Cast, n.operation, from, n.type, i.c == NoRegister ? 0u : origin(n.place)});
+    partial(i, from, stores ? ElementType::Z : n.type, level, uniform(id));
+    tape_.operations.push_back({NodeKind::Cast, n.operation, from, n.type, i.c == NoRegister ? 0u : origin(n.place | (stores ? PlaceOfStore : 0u))});
   }
   emit(level, i);
   return {d, either(as(a.poison, uniform(id)), i.code == Code::Generic ? i.c : NoRegister, level, uniform(id))};
@@ -398,13 +399,12 @@ Compiled TapeCompiler::reduce(NodeId id, int depth) {
   loop->type = n.type;
   loop->uniform = one;
   std::size_t at = variables.size();
-  std::int64_t leaves = 1;
   for (std::size_t k = 0; k < at; ++k) {
     const auto extent = nodes_.integer_of(args[k]);
     ensure(extent.has_value(), "a loop's extent must be known");
     loop->extents.push_back(*extent);
-    leaves *= *extent;
   }
+  const std::int64_t leaves = element_count(loop->extents).value_or(std::numeric_limits<std::int64_t>::max());
   const NodeId filter = (n.flags & core::HasFilter) != 0 ? args[at++] : None;
   Compiled initial;
   if ((n.flags & core::HasInitial) != 0) initial = visit(args[at++], depth + 1);

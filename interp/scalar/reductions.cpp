@@ -51,7 +51,10 @@ Value Terms::reduce(TermId id) {
     return is_poison(term) ? term : apply_cast(program_.term(view.bodies[0]).type, type, CastMode::Plain, term, id);
   };
   const ReduceKind joins = view.kind == ReduceKind::Count ? ReduceKind::Sum : view.kind;
-  const auto join = [&](const Value& a, const Value& b) { return combine_values(joins, type, a, b, id); };
+  const auto join = [&](const Value& a, const Value& b) {
+    if (type == ElementType::R) check_time();  // exact numbers may be long
+    return combine_values(joins, type, a, b, id);
+  };
   std::optional<Value> all = tree(n, leaf, join);
   if (loop.poison()) return *loop.poison();
   if (all && is_poison(*all)) return *all;
@@ -170,6 +173,7 @@ Value Terms::nth(TermId id) {
     std::iota(order.places.begin(), order.places.end(), 0);
     // Equal keys keep the order of their indices, which makes the order total and stable. Thrown: an undecided comparison is no order.
     const auto before = [&](std::int64_t a, std::int64_t b) {
+      tick();
       for (std::size_t k = 0; k < view.keys.size(); ++k) {
         const ElementType type = program_.term(view.keys[k]).type;
         bool undecided = false;

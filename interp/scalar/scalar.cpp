@@ -213,7 +213,10 @@ void Equations::where(TensorId id) {
   if (loop.poison()) stop(*loop.poison(), fmt::format("for an extent of \"{}\"", n.name));
   terms_.sizes[p_.term(n.extents[0]).data] = found;
   Storage& s = make(id);
-  for (std::size_t k = 0; k < rows.size(); ++k) s.set(static_cast<std::int64_t>(k), Value(rows[k]));
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    terms_.tick();
+    s.set(static_cast<std::int64_t>(k), Value(rows[k]));
+  }
   terms_.release(charged);
 }
 
@@ -231,7 +234,10 @@ void Equations::scatter(TensorId id) {
   Storage& s = make(id);
   if (s.extents() != base.extents())
     terms_.stop(ErrorKind::Definition, fmt::format("\"{}\" of extents {} is scattered into extents {}", n.name, to_string(s.extents()), to_string(base.extents())), n.place);
-  for (std::int64_t k = 0; k < s.size(); ++k) s.set(k, base.at(k));
+  for (std::int64_t k = 0; k < s.size(); ++k) {
+    terms_.tick();
+    s.set(k, base.at(k));
+  }
   using Mode = core::ScatterMode;
   using Kind = core::ReduceKind;
   const Mode mode = n.scatter.mode;

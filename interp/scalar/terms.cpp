@@ -52,7 +52,7 @@ Value Terms::value(TermId id) {
   const Deeper deeper(depth_);
   if (depth_ > MostTermDepth) stop(ErrorKind::Limit, fmt::format("terms nest deeper than {}", MostTermDepth), program_.term(id).place);
   for (;;) {
-    if ((++steps_ & 1023u) == 0) check_time();
+    tick();
     const Term& t = program_.term(id);
     const auto a = program_.arguments_of(id);
     switch (t.kind) {
@@ -145,6 +145,7 @@ Value Terms::read(TermId id, std::span<const TermId> index, bool& outside) {
 
 Value Terms::primitive(TermId id) {
   const auto a = program_.arguments_of(id);
+  if (program_.term(a[0]).type == ElementType::R) check_time();  // exact numbers may be long
   Value x[2];
   for (std::size_t k = 0; k < a.size(); ++k) {
     x[k] = value(a[k]);
@@ -186,6 +187,7 @@ Diagnostic Terms::describe(const Poison& p) const {
       break;
     case Cause::NotComputed: d.message = fmt::format("the recurrence reads \"{}\" before that element is defined", name); break;
     case Cause::Overflow: d.message = "an integer does not fit into 64 bits"; break;
+    case Cause::DoesNotFit: d.message = fmt::format("the integer {} does not fit into {}", p.index, p.term == None ? "its type" : name_of(program_.term(p.term).type)); break;
     case Cause::Undecided:
       d.kind = ErrorKind::Limit;
       d.message = fmt::format("a comparison, floor or rounding of a real number is undecided at {} bits", Real::MostBits);
@@ -217,13 +219,27 @@ Loop::~Loop() {
   for (std::size_t k = 0; k < variables_.size(); ++k) terms_.set(variables_[k], std::move(former_[k]));
 }
 
-bool Loop::first() { return settle(0, false); }
+bool Loop::first() { return !surely_empty() && settle(0, false); }
+
+// Whether an extent that no variable before it changes is 0: a box such as [2^62, 2^62, 0] is not to be walked through.
+bool Loop::surely_empty() {
+  for (std::size_t level = 1; level < extents_.size(); ++level) {
+    for (core::Variable v : terms_.program_.free_of(extents_[level]))
+      if (std::find(variables_.begin(), variables_.end(), v) != variables_.end()) return false;
+    const Value extent = terms_.value(extents_[level]);
+    if (is_poison(extent)) return false;
+    if (integer(extent) > 0) continue;
+    const Value outermost = terms_.value(extents_[0]);
+    return !is_poison(outermost);
+  }
+  return false;
+}
 bool Loop::next() { return settle(variables_.size(), true); }
 
 // Gives the variables from `level` on their first values; `carry` asks to step the variable before `level` first.
 bool Loop::settle(std::size_t level, bool carry) {
-  if ((++terms_.steps_ & 1023u) == 0) terms_.check_time();
   for (;;) {
+    terms_.tick();
     if (carry) {
       do {
         if (level == 0) return false;

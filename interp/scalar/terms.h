@@ -35,6 +35,10 @@ public:
   void charge(std::int64_t bytes);
   void release(std::int64_t bytes) { memory_ -= bytes; }
   void check_time();
+  // Once per turn of every loop whose length the data decides.
+  void tick() {
+    if ((++steps_ & 1023u) == 0) check_time();
+  }
 
   // What is wrong with an element, as an error of the definition (or a limit).
   Diagnostic describe(const Poison& poison) const;
@@ -94,6 +98,7 @@ public:
 
 private:
   bool settle(std::size_t level, bool carry);
+  bool surely_empty();
 
   Terms& terms_;
   std::span<const core::Variable> variables_;

@@ -76,6 +76,8 @@ Value apply_cast(ElementType from, ElementType to, CastMode mode, const Value& v
   if (text || is_complex(from) || is_complex(to)) return poison(Cause::Unsupported, term);
   if (from == ElementType::Z) {
     if (to == ElementType::R) return Real(integer(value));
+    if (mode == CastMode::Exact && is_integer(to) && !holds(to, integer(value)))
+      return Poison{.cause = Cause::DoesNotFit, .term = term, .index = integer(value)};
     return machine_of(integer(value), to, mode);
   }
   if (from == ElementType::R) {

@@ -18,6 +18,7 @@ struct Poison {
     OutOfRange,   // `index` of `axis` of `tensor` lies outside 0 <= index < extent
     NotComputed,  // of a recurrence: read before it was there
     Overflow,     // an integer of Z beyond 64 bits
+    DoesNotFit,   // an integer of Z, `index`, that the type it is stored in does not hold
     Undecided,    // a comparison or rounding of reals that no precision allowed decides
     Empty,        // the maximum or minimum of no integers of Z; a place outside an order
     Unsupported,

@@ -104,7 +104,10 @@ Result<std::vector<AllowedTensor>> AllowedSession::run(std::span<const std::opti
         return at_node(std::move(d), g, node);
       }
     }
-    auto program = language::elaborate(*s.specification, call);
+    language::ElaborationLimits elaboration;
+    elaboration.deadline = limits.deadline;
+    elaboration.cancelled = limits.cancelled;
+    auto program = language::elaborate(*s.specification, call, elaboration);
     if (!program) return at_node(std::move(program).error(), g, node);
     // A value that only operators read may be handed on without the last rounding. (Readers that are themselves casts or quantisations
     // would not see it so; the sets are then wider than they must be.)

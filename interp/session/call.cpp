@@ -75,7 +75,7 @@ const core::Program& Call::program() const { return state_->program; }
 
 Result<std::shared_ptr<const Call>> Call::make(const language::Specification& specification, const Graph& graph, const Node& node,
                                                std::span<const std::optional<Tensor>> inputs, Evaluator evaluator,
-                                               const std::vector<std::uint8_t>& alternatives, const block::Options& block) {
+                                               const std::vector<std::uint8_t>& alternatives, const block::Options& block, const Limits& limits) {
   for (const std::optional<Tensor>& t : inputs)
     if (t && (is_complex(t->type()) || t->type() == ElementType::String)) {
       // Moving such elements needs no arithmetic, but their storage is not the evaluators' yet.
@@ -86,7 +86,10 @@ Result<std::shared_ptr<const Call>> Call::make(const language::Specification& sp
     }
   language::Call description = describe_call(specification, node, inputs);
   description.alternatives = alternatives;
-  auto program = language::elaborate(specification, description);
+  language::ElaborationLimits elaboration;
+  elaboration.deadline = limits.deadline;
+  elaboration.cancelled = limits.cancelled;
+  auto program = language::elaborate(specification, description, elaboration);
   if (!program) return at_node(std::move(program).error(), graph, node);
   std::shared_ptr<Call> call(new Call());
   State& s = *call->state_;

@@ -24,7 +24,8 @@ public:
   // Errors carry the node's description and place. `inputs` as Node::inputs, empty where absent.
   static Result<std::shared_ptr<const Call>> make(const language::Specification& specification, const Graph& graph, const Node& node,
                                                   std::span<const std::optional<Tensor>> inputs, Evaluator evaluator = Evaluator::Block,
-                                                  const std::vector<std::uint8_t>& alternatives = {}, const block::Options& block = {});
+                                                  const std::vector<std::uint8_t>& alternatives = {}, const block::Options& block = {},
+                                                  const Limits& limits = {});
   ~Call();
 
   const core::Program& program() const;

@@ -44,7 +44,7 @@ Node node_of(const char* op, std::size_t inputs, std::size_t outputs, Attributes
 
 Result<MaybeTensors> answer(const Node& node, const Inputs& inputs, Evaluator evaluator, const Limits& limits = {}) {
   Graph graph;
-  auto call = Call::make(specification(), graph, node, inputs, evaluator);
+  auto call = Call::make(specification(), graph, node, inputs, evaluator, {}, {}, limits);
   if (!call) return std::move(call).error();
   return (*call)->run(inputs, limits);
 }
@@ -177,6 +177,148 @@ TEST(Many, NumbersOfAnAttribute) {
     const MaybeTensors b = answers(node_of("onnx.Constant", 0, 1, {{"value_floats", parts}}), {});
     ASSERT_EQ(b.size(), 1u);
     EXPECT_TRUE(same_elements(*b[0], floats({static_cast<std::int64_t>(n)}, parts)));
+  }
+}
+
+// --- limits
+
+Limits seconds(double s) {
+  Limits limits;
+  limits.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+  limits.memory_bytes = std::int64_t{1} << 30;
+  return limits;
+}
+
+// What would take minutes at least ends soon after the time allowed, with an error that says so.
+void ends_in_time(const Node& node, const Inputs& inputs, std::string_view note = {}) {
+  constexpr double Allowed = 0.1, MostLate = Patience / 5;
+  for (const Evaluator evaluator : {Evaluator::Block, Evaluator::Scalar}) {
+    const auto start = Clock::now();
+    const auto got = answer(node, inputs, evaluator, seconds(Allowed));
+    const double taken = std::chrono::duration<double>(Clock::now() - start).count();
+    EXPECT_LT(taken, Allowed + MostLate) << node.op << " " << note;
+    ASSERT_FALSE(got) << node.op << " " << note;
+    EXPECT_EQ(got.error().kind, ErrorKind::Limit) << to_string(got.error());
+  }
+}
+
+Tensor ones(Extents extents) {
+  const auto n = static_cast<std::size_t>(*element_count(extents));
+  return floats(std::move(extents), std::vector<float>(n, 1));
+}
+
+TEST(Limits, TimeHoldsInEveryKindOfLoop) {
+  for (const std::int64_t size : {std::int64_t{1} << 62, (std::int64_t{1} << 62) + 1, (std::int64_t{1} << 31) + 1})
+    ends_in_time(node_of("onnx.LRN", 1, 1, {{"size", size}}), {ones({1, 3, 2, 2})}, std::to_string(size));
+  ends_in_time(node_of("onnx.MatMul", 2, 1), {ones({3000, 3000}), ones({3000, 3000})});
+  ends_in_time(node_of("onnx.MatMul", 2, 1), {ones({1 << 20, 30}), ones({30, 200})});
+  ends_in_time(node_of("onnx.Exp", 1, 1), {ones({1 << 26})}, "one after another");
+}
+
+// Loops of definitions of one's own, one of each kind: none may run on.
+TEST(Limits, TimeHoldsInLoopsOfDefinitions) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"a comprehension's reduction", "y[i] = sum(k < 1099511627776) x[i] * exactly(f32, k)"},
+      {"a long row", "y[i] = max(k < 1099511627776) (x[i] + exactly(f32, k))"},
+      {"a count", "y[i] = exactly(f32, count(k < 1099511627776 if k mod 7 == i))"},
+      {"a search", "y[i] = exactly(f32, argmax(k < 1099511627776) exactly(f32, k * k mod 1013))"},
+      {"a fold", "y[i] = accumulate(k < 1099511627776, s = x[i]) s * x[i]"},
+      {"a dot", "y[i] = dot(k < 1099511627776) x[i] * x[k mod 2]"},
+      {"dependent extents", "y[i] = sum(k < 1048576, j < k) x[i]"},
+      {"a recurrence", "rec (t < 268435456) { s[t]: f32 = x[0] + (s[t - 1] else 0) }\n y[i] = s[1000]"},
+      {"reals", "y[i] = exactly(f32, sum(k < 1099511627776) 1 / (real(k) + 1))"},
+  };
+  for (const auto& [name, equation] : kinds) {
+    const language::SourceText text{"loops.ulp", fmt::format("op test.Loop {{\n in x: f32[N]\n out y: f32[N]\n {}\n}}\n", equation)};
+    auto spec = language::Specification::load(std::span(&text, 1));
+    ASSERT_TRUE(spec) << name << ": " << to_string(spec.error());
+    Graph graph;
+    for (const Evaluator evaluator : {Evaluator::Block, Evaluator::Scalar}) {
+      const Inputs inputs{ones({2})};
+      const auto start = Clock::now();
+      const Limits limits = seconds(0.1);
+      auto call = Call::make(**spec, graph, node_of("test.Loop", 1, 1), inputs, evaluator, {}, {}, limits);
+      ASSERT_TRUE(call) << name << ": " << to_string(call.error());
+      const auto got = (*call)->run(inputs, limits);
+      EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), Patience / 4) << name << (evaluator == Evaluator::Block ? ", in blocks" : ", scalar");
+      ASSERT_FALSE(got) << name;
+      EXPECT_EQ(got.error().kind, ErrorKind::Limit) << name << ": " << to_string(got.error());
+    }
+  }
+}
+
+TEST(Limits, ElaborationEndsAtItsDeadline) {
+  const language::SourceText text{"long.ulp", "op test.Long {\n fn f(n) = if n == 0 then 1 else f(n - 1) + f(n - 1)\n a = f(40)\n out y: f32[]\n y[] = 0\n}\n"};
+  auto spec = language::Specification::load(std::span(&text, 1));
+  ASSERT_TRUE(spec) << to_string(spec.error());
+  language::Call call;
+  call.op = "test.Long";
+  call.version = 1;
+  language::ElaborationLimits limits;
+  limits.steps = std::numeric_limits<std::int64_t>::max() / 2;
+  limits.memory_bytes = std::size_t{1} << 40;
+  limits.deadline = Clock::now() + std::chrono::milliseconds(50);
+  const auto start = Clock::now();
+  const auto program = language::elaborate(**spec, call, limits);
+  EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), Patience / 4);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().kind, ErrorKind::Limit);
+  EXPECT_EQ(program.error().message, "elaborating test.Long took longer than the time allowed");
+}
+
+TEST(Limits, BoxesWithoutElementsAreNotWalkedThrough) {
+  const std::int64_t huge = std::int64_t{1} << 62;
+  const MaybeTensors c = answers(node_of("onnx.ConstantOfShape", 1, 1), {integers({huge, huge, 0})});
+  ASSERT_EQ(c.size(), 1u);
+  EXPECT_EQ(c[0]->extents(), (Extents{huge, huge, 0}));
+  const MaybeTensors sum = answers(node_of("onnx.ReduceSum", 1, 1), {*c[0]});
+  ASSERT_EQ(sum.size(), 1u);
+  EXPECT_EQ(elements(*sum[0]), std::vector<float>{0});
+}
+
+// --- integers that do not fit where they are stored
+
+TEST(Stores, WhatDoesNotFitIsAnError) {
+  const language::SourceText text{"store.ulp",
+                                  "op test.Store {\n in x: i64[N]\n out y: u8[N]\n y[i] = int(x[i])\n}\n"
+                                  "op test.Wrap {\n in x: i64[N]\n out y: u8[N]\n y[i] = cast(u8, int(x[i]))\n}\n"
+                                  "op test.Place {\n in x: i64[N]\n out y: i8[200]\n y[i] = i - 100 + N\n}\n"
+                                  "op test.Unsigned {\n in x: i64[N]\n out y: u64[N]\n y[i] = int(x[i])\n}\n"};
+  auto spec = language::Specification::load(std::span(&text, 1));
+  ASSERT_TRUE(spec) << to_string(spec.error());
+  Graph graph;
+  const auto run = [&](const char* op, const Tensor& x, Evaluator evaluator) -> Result<MaybeTensors> {
+    const Inputs inputs{x};
+    auto call = Call::make(**spec, graph, node_of(op, 1, 1), inputs, evaluator);
+    if (!call) return std::move(call).error();
+    return (*call)->run(inputs, {});
+  };
+  for (const Evaluator evaluator : {Evaluator::Block, Evaluator::Scalar}) {
+    const bool scalar = evaluator == Evaluator::Scalar;
+    for (const char* op : {"test.Store", "test.Wrap"}) {
+      auto fits = run(op, integers({0, 255, 7}), evaluator);
+      ASSERT_TRUE(fits) << to_string(fits.error());
+      EXPECT_EQ((*fits)[0]->at(1), 255u);
+    }
+    auto wraps = run("test.Wrap", integers({256, -1}), evaluator);
+    ASSERT_TRUE(wraps) << to_string(wraps.error());
+    EXPECT_EQ((*wraps)[0]->at(0), 0u);
+    EXPECT_EQ((*wraps)[0]->at(1), 255u);
+    for (const std::int64_t wrong : {std::int64_t{256}, std::int64_t{-1}, INT64_MAX}) {
+      auto got = run("test.Store", integers({1, 2, wrong}), evaluator);
+      ASSERT_FALSE(got);
+      EXPECT_EQ(got.error().kind, ErrorKind::Definition);
+      const std::string said = to_string(got.error());
+      EXPECT_NE(said.find("element 2 of output \"y\""), std::string::npos) << said;
+      EXPECT_NE(said.find(scalar ? fmt::format("the integer {} does not fit into u8", wrong) : "an integer does not fit"), std::string::npos) << said;
+      EXPECT_NE(said.find("store.ulp:4"), std::string::npos) << said;
+    }
+    EXPECT_TRUE(run("test.Place", integers({1, 2}), evaluator));   // -98 to 101
+    auto beyond = run("test.Place", integers(std::vector<std::int64_t>(29, 0)), evaluator);
+    ASSERT_FALSE(beyond);
+    EXPECT_NE(to_string(beyond.error()).find("element 199 of output \"y\""), std::string::npos) << to_string(beyond.error());
+    EXPECT_FALSE(run("test.Unsigned", integers({-1}), evaluator));
+    EXPECT_TRUE(run("test.Unsigned", integers({INT64_MAX}), evaluator));
   }
 }
 

@@ -119,7 +119,7 @@ Result<std::vector<Tensor>> Session::run(std::span<const std::optional<Tensor>> 
       if (node.inputs[k] != AbsentValue) arguments[k] = values[static_cast<std::size_t>(node.inputs[k])];
     if (!s.calls[n] || !s.calls[n]->serves(arguments)) {
       const auto& readings = s.options.alternatives;
-      auto call = Call::make(*s.specification, g, node, arguments, s.options.evaluator, n < readings.size() ? readings[n] : std::vector<std::uint8_t>(), s.options.block);
+      auto call = Call::make(*s.specification, g, node, arguments, s.options.evaluator, n < readings.size() ? readings[n] : std::vector<std::uint8_t>(), s.options.block, limits);
       if (!call) return std::move(call).error();
       s.calls[n] = std::move(*call);
     }

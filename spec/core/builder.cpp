@@ -92,10 +92,18 @@ TermId Builder::cast(ElementType type, TermId a, CastMode mode) {
   if (s.type == type && mode == CastMode::Plain) return a;
   if (s.kind == TermKind::Constant && bits_of(s.type) > 0 && bits_of(type) > 0 && !is_complex(s.type) && !is_complex(type))
     return constant(type, convert(s.type, type, s.data, mode));
-  if (s.kind == TermKind::Constant && s.type == ElementType::Z && is_integer(type))
+  if (s.kind == TermKind::Constant && s.type == ElementType::Z && is_integer(type) && mode == CastMode::Plain)
     return constant(type, from_int64(type, static_cast<std::int64_t>(s.data)));
   Term t{.kind = TermKind::Cast, .type = type, .operation = static_cast<std::uint8_t>(mode), .place = place_};
   return tables_->intern(t, std::span(&a, 1));
+}
+
+// Every Z is an i64.
+TermId Builder::store(ElementType type, TermId a) {
+  ensure(is_integer(type) && type_of(a) == ElementType::Z);
+  const auto known = integer_constant(a);
+  const bool fits = type == ElementType::I64 || (known && holds(type, *known));
+  return cast(type, a, fits ? CastMode::Plain : CastMode::Exact);
 }
 
 TermId Builder::select(TermId condition, TermId a, TermId b) {

@@ -49,6 +49,7 @@ public:
     return primitive(p, both);
   }
   TermId cast(ElementType type, TermId a, CastMode mode);
+  TermId store(ElementType type, TermId a);               // a Z as an element of an integer type that must hold it (CastMode::Exact)
   TermId select(TermId condition, TermId a, TermId b);   // a constant condition chooses; equal branches are the branch
   TermId read(TensorId tensor, std::span<const TermId> index);
   TermId read_else(TensorId tensor, std::span<const TermId> index, TermId otherwise, bool optional);

@@ -16,6 +16,7 @@
 namespace ulpian {
 
 using Extents = std::vector<std::int64_t>;
+inline constexpr std::size_t MostAxes = 64;  // of one tensor or reduction; NumPy's arrays have at most as many
 
 // The number of elements, or empty if it overflows 2^62 or an extent is negative.
 std::optional<std::int64_t> element_count(std::span<const std::int64_t> extents);

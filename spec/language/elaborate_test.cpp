@@ -220,7 +220,7 @@ TEST(Shipped, ProgramsAreWellFormedAlsoWithEveryExtentSymbolic) {
   ASSERT_TRUE(spec.ok());
   ASSERT_TRUE((*spec)->load_all().ok());
   std::size_t programs = 0, one = 0, several = 0, refused = 0, other = 0;
-  std::map<std::string, int> splitting;
+  std::map<std::string, int> splitting, causes;
   for (const std::string& name : (*spec)->names())
     for (const OperatorDefinition* d : (*spec)->definitions(name)) {
       auto examples = examples_of(**spec, *d);
@@ -251,6 +251,7 @@ TEST(Shipped, ProgramsAreWellFormedAlsoWithEveryExtentSymbolic) {
           ASSERT_TRUE(k != ErrorKind::Definition) << e.title << ": " << to_string(all.error());
           ++(k == ErrorKind::Limit ? several : k == ErrorKind::Unsupported ? refused : other);
           if (k == ErrorKind::Limit) ++splitting[name];
+          if (k == ErrorKind::Unsupported) ++causes[fmt::format("{}: {}", name, all.error().message)];
           continue;
         }
         for (const core::Program& q : *all) {
@@ -261,6 +262,7 @@ TEST(Shipped, ProgramsAreWellFormedAlsoWithEveryExtentSymbolic) {
         if (all->size() > 1) ++splitting[name];
       }
     }
+  for (const auto& [cause, count] : causes) fmt::print("{:4} {}\n", count, cause);
   std::string names;
   for (const auto& [name, count] : splitting) names += fmt::format(" {} ({})", name, count);
   fmt::print("{} programs; with every extent symbolic: {} of one program, {} of several, {} that need a concrete extent, {} refused\n  several:{}\n", programs, one,

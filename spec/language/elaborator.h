@@ -33,7 +33,6 @@ struct TimeIsUp {
 // What a hostile specification is held to, besides ElaborationLimits.
 inline constexpr std::size_t MostListItems = 1u << 20, MostStringBytes = 1u << 20, MostShownBytes = 2000;
 inline constexpr std::uint32_t MostListDepth = 64;
-inline constexpr std::size_t MostAxes = 64;  // of one tensor or reduction
 inline constexpr int MostOperatorDepth = 24;  // of operators that call operators
 
 // Counts how deep something nests, also where errors leave it.
@@ -259,6 +258,7 @@ private:
   void type_clause(Application& a, const Clause& c);
   void in_clause(Application& a, const Clause& c);
   void variadic_input(Application& a, const Clause& c);
+  void take_extents(core::TensorId t);
   void input_elements(const Clause& c, core::TensorId t);
   Value checked_attribute(Application& a, const Clause& c, const Value& v);
   void equation_per_output(Application& a, const Clause& c, OutputState* out);

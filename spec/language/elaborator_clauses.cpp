@@ -224,12 +224,24 @@ void Elaborator::in_clause(Application& a, const Clause& c) {
   ensure(v.is(Tag::Tensor));
   if (b_.node(v.tensor).kind == core::TensorKind::Input && b_.node(v.tensor).name.empty()) b_.node(v.tensor).name = name;
   match_type(a, c, b_.program().tensors[v.tensor].type);
+  if (c.is_static) take_extents(v.tensor);
   if (c.has_extents) {
     const Value extents = extents_of(v.tensor);
     bind_extents(a, c, Values(extents.items().begin(), extents.items().end()));
   }
   input_elements(c, v.tensor);
   a.scope.define(c.name, v);
+}
+
+// Where the elements are known, so are the extents, whatever symbols describe them.
+void Elaborator::take_extents(TensorId t) {
+  if (t >= known_.size() || !known_[t]) return;
+  for (std::size_t k = 0; k < known_[t]->extents().size(); ++k) {
+    const TermId has = b_.node(t).extents[k], known = b_.integer(known_[t]->extents()[k]);
+    if (b_.integer_constant(has)) continue;
+    path_.emplace_back(b_.primitive(Primitive::Equal, has, known), true);
+    b_.node(t).extents[k] = known;
+  }
 }
 
 // Only a `static` input lends its elements to shapes; others stay in the program even where they are known.
@@ -346,7 +358,7 @@ TermId Elaborator::body_term(const Context& c, Position at, const Value& value, 
   if (!type) return to_term(c, at, v);
   if (v.is(Tag::Term) && b_.type_of(v.term) == ElementType::Z && is_integer(*type)) {
     mark(c, at);
-    return b_.cast(*type, v.term, CastMode::Plain);
+    return b_.store(*type, v.term);
   }
   return to(c, at, v, *type);
 }
@@ -434,7 +446,7 @@ TensorId Elaborator::stored_as(TensorId t, ElementType type, std::string_view na
     copy.variables.push_back(b_.fresh("i"));
     indices.push_back(b_.variable(copy.variables.back()));
   }
-  copy.body = b_.cast(type, b_.read(t, indices), CastMode::Plain);
+  copy.body = b_.store(type, b_.read(t, indices));
   copy.type = type;
   return b_.add(std::move(copy));
 }

@@ -43,5 +43,6 @@ double to_double(ElementType type, Bits a);
 Bits from_double(ElementType type, double a, CastMode mode = CastMode::Plain);
 std::int64_t to_int64(ElementType type, Bits a);   // integers and bool; sign-extended (U64 reinterpreted)
 Bits from_int64(ElementType type, std::int64_t a); // wraps
+bool holds(ElementType type, std::int64_t a);      // whether the integer type has this number
 
 }  // namespace ulpian

@@ -139,6 +139,8 @@ std::int64_t to_int64(ElementType type, Bits a) {
   return static_cast<std::int64_t>(is_signed(type) ? (a ^ sign) - sign : a);
 }
 
+bool holds(ElementType type, std::int64_t a) { return to_int64(type, from_int64(type, a)) == a && (type != ElementType::U64 || a >= 0); }
+
 Bits from_int64(ElementType type, std::int64_t a) {
   ensure(is_machine_integer(type), std::string(name_of(type)) + " is no integer");
   return static_cast<Bits>(a) & width_mask(type);

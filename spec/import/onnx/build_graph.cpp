@@ -273,6 +273,8 @@ Status Builder::declare_type(Graph& graph, ValueId id, const proto::ValueInfoPro
     value.type = *element;
   }
   if (!type->has_shape()) return success();
+  if (static_cast<std::size_t>(type->shape().dim_size()) > MostAxes)
+    return wrong_graph(graph, fmt::format("{} is declared with {} axes; at most {} are allowed", owner, type->shape().dim_size(), MostAxes), ErrorKind::Limit);
   auto extents = read_shape(type->shape(), owner);
   if (!extents) return std::move(extents.error().in_program(place));
   if (too_large(*extents)) return wrong_graph(graph, fmt::format("{} is declared with more than 2^62 elements", owner), ErrorKind::Limit);

@@ -117,7 +117,7 @@ Result<Plan> plan_of(const ::onnx::TensorProto& p, const std::string& owner, con
   if (!type) return std::move(type).error();
   if (p.has_segment()) return wrong(owner, "tensors in segments are not supported", ErrorKind::Unsupported);
   Plan plan{*type, Extents(p.dims().begin(), p.dims().end()), 0, Field::Raw};
-  if (plan.extents.size() > 1024) return wrong(owner, fmt::format("rank {} is above the limit of 1024", plan.extents.size()), ErrorKind::Limit);
+  if (plan.extents.size() > MostAxes) return wrong(owner, fmt::format("rank {} is above the limit of {}", plan.extents.size(), MostAxes), ErrorKind::Limit);
   for (const std::int64_t e : plan.extents)
     if (e < 0) return wrong(owner, fmt::format("extents {} hold a negative number", to_string(plan.extents)));
   const auto count = element_count(plan.extents);
