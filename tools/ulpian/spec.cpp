@@ -128,6 +128,7 @@ int check(const Options& o, const Common& common) {
   }
   if (names.empty()) names = (*spec)->names();
   if (o.check.mutants) return check_mutants(*spec, definitions_of(**spec, names), o.check, common);
+  if (o.check.prove) return check_proofs(*spec, definitions_of(**spec, names), o.check, common);
   Progress progress(common, "operator", names.size());
   std::size_t done = 0, definitions = 0, examples = 0, failed = 0;
   json failures = json::array();
@@ -182,13 +183,14 @@ void add_spec(CLI::App& app, Common& common, std::function<int()>& chosen) {
   k.add_option("names", o->names, "Operators")->type_name("NAME");
   add_common(k, common, false);
   k.add_flag("--quiet,-q", common.quiet, "No progress");
-  k.add_option("--threads", o->check.threads, "Of --mutants; by default one per processor")->type_name("N")->check(CLI::Range(1, 1024));
-  k.add_option("--time-limit", o->check.seconds, "Seconds per mutant")->type_name("SECONDS")->check(CLI::Range(0.001, 1e6))->capture_default_str();
-  CLI::Option* mutants = k.add_flag("--mutants", o->check.mutants, "Instead: change each definition by one token at a time, and list the changes that no example notices");
+  k.add_option("--threads", o->check.threads, "Of --mutants and --prove; by default one per processor")->type_name("N")->check(CLI::Range(1, 1024));
+  k.add_option("--time-limit", o->check.seconds, "Seconds per mutant (by default 10), or per query of --prove (by default 2)")->type_name("SECONDS")->check(CLI::Range(0.001, 1e6));
+  CLI::Option* prove = k.add_flag("--prove", o->check.prove, "Instead: prove with Z3, for all extents, that reads are in range, extents not negative and recurrences well-founded");
+  CLI::Option* mutants = k.add_flag("--mutants", o->check.mutants, "Instead: change each definition by one token at a time, and list the changes that no example notices")->excludes(prove);
   k.add_option("--sample", o->check.sample, "With --mutants: so many changes of each definition")->type_name("N")->needs(mutants);
   k.add_option("--seed", o->check.seed, "With --sample: which")->type_name("N")->needs(mutants);
   k.add_option("--least", o->check.least, "With --mutants: status 1 if a definition's examples notice less than this")->type_name("PERCENT")->check(CLI::Range(0.0, 100.0))->needs(mutants);
-  k.footer("Exit status: 0 all hold, 2 a definition or an example is wrong; --mutants: 1 if --least is not reached.\n");
+  k.footer("Exit status: 0 all hold, 2 a definition or an example is wrong; --prove: 1 if something is refuted; --mutants: 1 if --least is not reached.\n");
   k.callback([o, &common, &chosen] { chosen = [o, &common] { return check(*o, common); }; });
 }
 

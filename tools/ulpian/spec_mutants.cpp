@@ -50,7 +50,7 @@ int check_mutants(const std::shared_ptr<const language::Specification>& specific
   }
   MutationOptions options;
   options.threads = o.threads > 0 ? o.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  options.seconds = o.seconds;
+  if (o.seconds > 0) options.seconds = o.seconds;
   options.sample = o.sample;
   options.seed = o.seed;
   Progress progress(common, "mutant", 0);

@@ -363,6 +363,15 @@ class Spec(Case):
         self.assertEqual({(m["line"], m["column"], m["change"]) for m in found["unnoticed"]},
                          {(5, 15, "'+' becomes '-'"), (5, 17, "'1' becomes '0'"), (5, 17, "'1' becomes '2'")})
 
+    def test_definitions_are_proved_for_all_extents(self):
+        j = json.loads(self.expect(0, "spec", "check", "--prove", "Softmax", "Transpose", "--json").out)
+        self.assertEqual({d["standing"] for d in j["definitions"]}, {"proved"})
+        wrong = self.write("off.ulp", "op com.example.Off {\n  type T: f32\n  in x: T[N]\n  out y: T[N]\n  y[i] = x[i + 1]\n  example { x = []  y = [] }\n}\n")
+        p = self.expect(1, "spec", "check", "--prove", "--spec", wrong, "Off", "--json")
+        fault = json.loads(p.out)["definitions"][0]["faults"][0]
+        self.assertEqual(fault["line"], 5)
+        self.assertRegex(fault["call"], r"^x: \[[1-3]\]$")
+
     def test_an_operator_of_ones_own_runs_without_a_rebuild(self):
         spec = self.write("my_ops.ulp", SOFTSQUARE)
         m = self.save(model([node("SoftSquare", ["x"], ["y"], domain="com.example", limit=3.0)], [value("x", F32, [3])], [value("y", F32, [3])],
