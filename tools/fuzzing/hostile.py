@@ -336,7 +336,7 @@ def run(ulpian, k, title, data, inputs, folder):
         np.save(os.path.join(given, f"input_{n}.npy"), a)
     out = os.path.join(folder, f"out{k}")
     # A check of a standard model takes its time by right; mutants of small ones show the same paths.
-    kinds = [["run", file, "--inputs", given, "--out", out], ["run", file, "--inputs", given, "--out", out, "--answer", "allowed", "--time-limit", "10"],
+    kinds = [["run", file, "--inputs", given, "--out", out, "--time-limit", "15"], ["run", file, "--inputs", given, "--out", out, "--answer", "allowed", "--time-limit", "10"],
              ["check", file, "--backend", "ulpian", "--inputs", given, "--time-limit", "10"]]
     arguments = kinds[0] if k % 2 == 0 or k % 3 == 0 else kinds[1 + k // 2 % 2]
     start = time.monotonic()
