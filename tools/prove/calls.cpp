@@ -146,6 +146,17 @@ private:
       if (!d.present) continue;
       const Pattern& p = patterns[k];
       const bool is_static = p.clause && p.clause->is_static;
+      // Unknown integers are sizes; of other elements nothing can be unknown.
+      if (is_static && d.value && !is_integer(d.type)) {
+        std::size_t n = 0;
+        for (std::size_t i = 0; i < p.names.size(); ++i)
+          if (!p.packs[i] && !p.names[i].empty() && n < d.extents.size()) {
+            const auto it = chosen.find(p.names[i]);
+            if (it != chosen.end() && it->second != d.extents[n].extent) return;
+            ++n;
+          }
+        continue;
+      }
       std::vector<ExtentDescription> extents;
       std::size_t axis = 0;
       for (std::size_t i = 0; i < p.names.size(); ++i) {

@@ -168,7 +168,13 @@ private:
       case TermKind::Reduce: return reduce(id, x);
       case TermKind::Fold: return fold(id, x);
       case TermKind::Nth: return nth(id, x);
-      case TermKind::Choice:
+      case TermKind::Choice: {
+        walk(a[0], x);
+        const bool before = std::exchange(alternative_, true);
+        for (TermId b : a.subspan(1)) walk(b, x);
+        alternative_ = before;
+        return;
+      }
       case TermKind::Primitive:
       case TermKind::Cast:
       case TermKind::Random:
@@ -384,13 +390,15 @@ private:
 
   // --- the solver
   std::string text(TermId id) const {
-    const std::string s = core::to_string(p_, id);
+    std::string s = core::to_string(p_, id);
+    std::replace(s.begin(), s.end(), '\n', ';');
     return s.size() <= 160 ? s : s.substr(0, 157) + "...";
   }
   Obligation obligation(ObligationKind kind, std::uint32_t place, std::string what) const {
     Obligation o;
     o.kind = kind;
     o.what = std::move(what);
+    o.alternative = alternative_;
     if (place < p_.places.size()) o.place = p_.places[place];
     return o;
   }
@@ -478,7 +486,7 @@ private:
   std::vector<bool> needed_;
   std::vector<std::uint8_t> bears_;  // 0: not known, 1: no, 2: yes
   std::set<TensorId> partial_;       // equations that hold nowhere but where they are read
-  bool inline_all_ = false;
+  bool inline_all_ = false, alternative_ = false;
   int depth_ = 0;
   std::vector<Obligation> out_;
 };

@@ -30,6 +30,7 @@ struct Counterexample {
 struct Obligation {
   ObligationKind kind = ObligationKind::Read;
   Answer answer = Answer::Proved;
+  bool alternative = false;  // in an alternative other than the canonical one: only the allowed answer meets it
   bool by_form = false;      // proved without the solver: the index is a variable over just that extent
   std::string what;          // "axis 0 of x at [i + 1]"
   Place place;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/allowed/allowed.h"
 #include "interp/scalar/scalar.h"
 
 namespace ulpian::tools {
@@ -16,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 using language::Call;
 using language::InputDescription;
 
+constexpr std::int64_t MostCombinations = 5000;   // of the elements of one static input
 constexpr std::int64_t MostElements = 1 << 16;  // of a counterexample that is run
 
 std::chrono::steady_clock::duration seconds(double s) { return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s)); }
@@ -79,28 +81,148 @@ private:
   Result<std::vector<core::Program>> elaborated(const Call& call) const {
     language::ElaborationLimits limits;
     limits.deadline = std::min(end_, Clock::now() + seconds(5));
+    limits.splits = 512;
     return language::elaborate_all(spec_, call, limits);
   }
 
-  // With all extents and static elements unknown; else with the example's static elements; else the example's call alone.
+  static bool refuses(const Diagnostic& d) { return d.kind == ErrorKind::Requirement || d.kind == ErrorKind::Undefined; }
+
+  // With all extents and static elements unknown. Where that does not elaborate: with one of them at every value that is not refused; else
+  // with the example's static elements; else the example's call alone.
   void one(const SymbolicCall& c) {
     ++report_.calls;
-    std::string why;
-    for (const Call* call : {&c.call, &c.known, &c.concrete}) {
-      if (call != &c.call && !c.ranks_of_example) break;
-      auto programs = elaborated(*call);
-      if (programs) {
-        for (const core::Program& p : *programs) program(p, *call, c);
-        break;
-      }
-      const Diagnostic& d = programs.error();
-      if (d.kind == ErrorKind::Requirement || d.kind == ErrorKind::Undefined) {
-        if (why.empty()) ++report_.refused;
-        break;
-      }
-      if (why.empty()) why = fmt::format("needs concrete extents: {}{}", d.message, d.place.line ? fmt::format(" ({}:{})", d.place.file, d.place.line) : "");
+    auto programs = elaborated(c.call);
+    if (programs) {
+      for (const core::Program& p : *programs) program(p, c.call, c);
+      return;
     }
-    if (!why.empty()) reason(why);
+    if (refuses(programs.error())) {
+      ++report_.refused;
+      return;
+    }
+    const Diagnostic d = programs.error();
+    if (d.kind == ErrorKind::Definition && breaks_at_once(c, d)) return;
+    if (enumerate_static(c) || enumerate_extent(c)) return;
+    reason(fmt::format("needs concrete extents: {}{}", d.message, d.place.line ? fmt::format(" ({}:{})", d.place.file, d.place.line) : ""));
+    if (!c.ranks_of_example) return;
+    for (const Call* call : {&c.known, &c.concrete}) {
+      auto fewer = elaborated(*call);
+      if (!fewer) continue;
+      for (const core::Program& p : *fewer) program(p, *call, c);
+      return;
+    }
+  }
+
+  // An error of the definition that concrete extents meet, too.
+  bool breaks_at_once(const SymbolicCall& c, const Diagnostic& met) {
+    for (std::int64_t extent : {1, 2, 3}) {
+      Call call = c.call;
+      for (InputDescription& d : call.inputs) {
+        for (auto& e : d.extents)
+          if (!e.symbol.empty()) e = {extent, {}};
+        if (!d.present || d.value) continue;
+        Extents extents;
+        for (const auto& e : d.extents) extents.push_back(e.extent);
+        d.value = Tensor(d.type, extents);  // elements of zero: an axis, an extent
+      }
+      language::ElaborationLimits limits;
+      limits.deadline = Clock::now() + seconds(5);
+      auto program = language::elaborate(spec_, call, limits);
+      if (program || program.error().kind != ErrorKind::Definition) continue;
+      const Diagnostic& d = program.error();
+      if (known_.insert({ObligationKind::Extent, d.place.line, met.place.line}).second)
+        report_.faults.push_back({"elaborates", d.place, title_of(c, call), d.message});
+      return true;
+    }
+    return false;
+  }
+
+  // Each list of axes that is not refused; true if there is such a static input, and all were tried.
+  bool enumerate_static(const SymbolicCall& c) {
+    std::size_t rank = 0, k = 0;
+    for (const InputDescription& d : c.call.inputs) rank = std::max(rank, d.present ? d.extents.size() : 0);
+    for (const language::Clause& clause : op_.clauses) {
+      if (clause.kind != language::ClauseKind::In) continue;
+      const std::size_t input = k++;
+      if (!clause.is_static || clause.variadic || input >= c.call.inputs.size()) continue;
+      const InputDescription& d = c.call.inputs[input];
+      if (!d.present || d.value || !is_integer(d.type)) continue;
+      Extents extents;
+      for (const auto& e : d.extents) extents.push_back(e.extent);
+      const auto count = element_count(extents);
+      if (!count || *count > 4) continue;
+      // Axes of the input, or of a result with as many more.
+      for (std::int64_t more : {std::int64_t{0}, *count})
+        if (try_all(c, input, extents, static_cast<std::int64_t>(rank) + more)) return true;
+    }
+    return false;
+  }
+
+  bool try_all(const SymbolicCall& c, std::size_t input, const Extents& extents, std::int64_t most) {
+    std::int64_t combinations = 1;
+    Tensor t(c.call.inputs[input].type, extents);
+    for (std::int64_t k = 0; k < t.size(); ++k) combinations *= 2 * most;
+    if (combinations > MostCombinations) return false;
+    // All values beyond these must be refused, as axes are.
+    for (std::int64_t beyond : {most, -most - 1}) {
+      if (t.size() == 0) break;
+      Tensor values(t.type(), extents);
+      if (auto bits = Exact(beyond).to_bits(t.type())) values.set(0, *bits);
+      Call call = c.call;
+      call.inputs[input].value = values;
+      if (auto programs = elaborated(call); programs || !refuses(programs.error())) return false;
+    }
+    std::vector<std::pair<Call, core::Program>> found;
+    for (std::int64_t n = 0; n < combinations; ++n) {
+      std::int64_t rest = n;
+      Tensor values(t.type(), extents);
+      for (std::int64_t k = 0; k < values.size(); ++k, rest /= 2 * most)
+        if (auto bits = Exact(rest % (2 * most) - most).to_bits(t.type())) values.set(k, *bits);
+      Call call = c.call;
+      call.inputs[input].value = values;
+      auto programs = elaborated(call);
+      if (!programs) {
+        if (refuses(programs.error())) continue;
+        return false;
+      }
+      for (core::Program& p : *programs) found.emplace_back(call, std::move(p));
+    }
+    for (const auto& [call, p] : found) program(p, call, c);
+    return true;
+  }
+
+  // One symbol at every value that is not refused, if the next one is.
+  bool enumerate_extent(const SymbolicCall& c) {
+    std::set<std::string> symbols;
+    for (const InputDescription& d : c.call.inputs)
+      for (const auto& e : d.extents)
+        if (!e.symbol.empty()) symbols.insert(e.symbol);
+    const std::int64_t most = options_.calls.most_rank + 1;
+    for (const std::string& s : symbols) {
+      std::vector<std::pair<Call, core::Program>> found;
+      bool complete = true;
+      for (std::int64_t n = 0; n <= most && complete; ++n) {
+        Call call = c.call;
+        for (InputDescription& d : call.inputs)
+          for (auto& e : d.extents)
+            if (e.symbol == s) e = {n, {}};
+        auto programs = elaborated(call);
+        if (!programs) complete = refuses(programs.error());
+        else if (n == most) complete = false;
+        else
+          for (core::Program& p : *programs) found.emplace_back(call, std::move(p));
+      }
+      if (!complete) continue;
+      for (const auto& [call, p] : found) program(p, call, c);
+      return true;
+    }
+    return false;
+  }
+
+  std::string title_of(const SymbolicCall& c, const Call& call) const {
+    std::string title = call.attributes.empty() ? "" : c.title.substr(0, c.title.find("; "));
+    const std::string shapes = shapes_of(spec_, op_, call);
+    return title.empty() ? shapes : shapes.empty() ? title : title + "; " + shapes;
   }
 
   void program(const core::Program& p, const Call& call, const SymbolicCall& c) {
@@ -116,7 +238,8 @@ private:
       }
       if (o.answer == Answer::Refuted && confirmed(p, call, c, o)) continue;
       ++report_.unknown[o.kind];
-      reason(fmt::format("{} ({}, {}:{})", o.answer == Answer::Unknown ? "no answer of the solver in time" : "holds only with what the solver does not know of the data", name_of(o.kind), o.place.file, o.place.line));
+      reason(fmt::format("{}: {}, {} ({}:{})", o.answer == Answer::Unknown ? "no answer of the solver in time" : "depends on more than the solver knows of the data",
+                         name_of(o.kind), o.what, o.place.file, o.place.line));
     }
   }
 
@@ -146,20 +269,17 @@ private:
       Call given = call;
       for (std::size_t k = 0; k < given.inputs.size(); ++k)
         if (given.inputs[k].present) given.inputs[k].value = inputs[k];
-      const std::optional<std::string> wrong = error_of(p, given, inputs, o.kind);
+      const std::optional<std::string> wrong = error_of(p, given, inputs, o);
       if (!wrong) continue;
       known_.insert({o.kind, o.place.line, o.place.column});
-      std::string title = c.title.substr(0, c.title.find(": [") == std::string::npos ? c.title.size() : c.title.find("; "));
-      if (call.attributes.empty()) title.clear();
-      const std::string shapes = shapes_of(spec_, op_, given);
-      report_.faults.push_back({fmt::format("{}: {}", name_of(o.kind), o.what), o.place, title.empty() ? shapes : title + "; " + shapes, *wrong});
+      report_.faults.push_back({fmt::format("{}: {}", name_of(o.kind), o.what), o.place, title_of(c, given), *wrong});
       return true;
     }
     return false;
   }
 
   // The error of the definition that this call meets, elaborated for just these inputs, or as it was for all.
-  std::optional<std::string> error_of(const core::Program& p, const Call& call, const std::vector<std::optional<Tensor>>& inputs, ObligationKind kind) const {
+  std::optional<std::string> error_of(const core::Program& p, const Call& call, const std::vector<std::optional<Tensor>>& inputs, const Obligation& o) const {
     interp::Limits limits;
     limits.deadline = Clock::now() + seconds(5);
     limits.memory_bytes = std::int64_t{1} << 30;
@@ -172,11 +292,28 @@ private:
       auto answer = interp::evaluate_scalar(*program, inputs, limits, &undefined);
       if (undefined) return std::nullopt;
       if (!answer && answer.error().kind == ErrorKind::Definition) return answer.error().message;
+      if (answer && o.alternative) return vacuous(*program, inputs, *answer, limits);
     }
     // A negative extent of an output is refused where it is known while elaborating: no `require` says so.
-    if (kind != ObligationKind::Extent) return std::nullopt;
+    if (o.kind != ObligationKind::Extent) return std::nullopt;
     auto answer = interp::evaluate_scalar(p, inputs, limits, &undefined);
     if (!answer && !undefined && answer.error().kind == ErrorKind::Definition) return answer.error().message;
+    return std::nullopt;
+  }
+
+  // An element that has a canonical answer, and whose allowed one is anything.
+  static std::optional<std::string> vacuous(const core::Program& p, const std::vector<std::optional<Tensor>>& inputs, const interp::Outputs& canonical, const interp::Limits& limits) {
+    std::vector<std::optional<interp::AllowedTensor>> sets;
+    for (const auto& t : inputs) {
+      if (t && (t->type() == ElementType::String || is_complex(t->type()))) return std::nullopt;
+      sets.push_back(t ? std::optional(interp::AllowedTensor::exactly(*t)) : std::nullopt);
+    }
+    auto allowed = interp::evaluate_allowed(p, sets, *interp::profile_named("strict"), limits);
+    if (!allowed) return std::nullopt;
+    for (std::size_t k = 0; k < allowed->size(); ++k)
+      if ((*allowed)[k] && canonical[k])
+        for (std::uint8_t flags : (*allowed)[k]->flags())
+          if (flags & interp::Anything) return fmt::format("the allowed answer of {} admits anything, for the alternative has no value", p.output_names[k]);
     return std::nullopt;
   }
 

@@ -79,6 +79,19 @@ TEST(Prove, HoldsAtEveryRank) {
   EXPECT_EQ(r.programs, 5u) << "ranks 0 to 4";
 }
 
+TEST(Prove, AlternativesThatHaveNoValueMakeTheAllowedAnswerVacuous) {
+  const Fault f = fault("in x: T[N]\nout y: T[N]\ny[i] = one of (x[i], x[i + 1])\nexample { x = []  y = [] }", "read in range");
+  EXPECT_NE(f.message.find("anything"), std::string::npos) << f.message;
+  holds("in x: T[N]\nout y: T[N]\ny[i] = one of (x[i], x[i + 1] else 0)\nexample { x = []  y = [] }");
+}
+
+TEST(Prove, AxesAreTriedAsFarAsTheyAreNotRefused) {
+  // An axis below the rank, from both ends; a list is cut there, which needs a number.
+  const ProofReport r = proof("in x: T[D...]\nin axis: i64[] static\na = axis_of(axis, D)\nout y: T[drop(D, a)...]\ny[i...] = sum(k < D[a]) x[i[:a]..., k, i[a:]...]\nexample { x = [1]  axis = 0  y = 1 }");
+  EXPECT_EQ(r.standing, Standing::Proved) << (r.reasons.empty() ? "" : r.reasons.begin()->first);
+  EXPECT_EQ(r.programs, 1u + 2u + 3u + 4u) << "one for each axis of each rank";
+}
+
 TEST(Prove, ScattersWriteInside) {
   const std::string start = "in x: T[N]\nin k: i64[M]\nrequire all(j < M) 0 <= int(k[j]) < N\nzero_[i < N]: T = 0\nout y: T[N]\n";
   holds(start + "y = scatter(j < M) x[0] at [int(k[j])] into zero_ by \"last\"\nexample { x = [1]  k = [0]  y = [1] }");
