@@ -42,7 +42,40 @@ RegisteredBackend decode_backend(const json& entry, const std::string& file, con
   return out;
 }
 
+std::vector<std::string> texts_of(const json* list, const char* what) {
+  std::vector<std::string> out;
+  if (list)
+    for (const json& t : array_of(*list, what)) out.push_back(text_of(t, what));
+  return out;
+}
+
+KnownFault decode_known(const json& entry) {
+  KnownFault out;
+  out.backends = texts_of(&member(entry, "backends"), "\"backends\" of a known fault");
+  if (const json* v = optional_member(entry, "version")) out.version = text_of(*v, "\"version\"");
+  out.verdicts = texts_of(&member(entry, "verdicts"), "\"verdicts\"");
+  out.operators = texts_of(optional_member(entry, "operators"), "\"operators\"");
+  for (const std::string& t : texts_of(optional_member(entry, "types"), "\"types\"")) {
+    const auto type = element_type_named(t);
+    if (!type) throw Malformed{fmt::format("a known fault of the unknown element type \"{}\"", t)};
+    out.types.push_back(*type);
+  }
+  out.reason = text_of(member(entry, "reason"), "\"reason\"");
+  out.link = text_of(member(entry, "link"), "\"link\"");
+  return out;
+}
+
+template <class T, class U>
+bool is_among(const std::vector<T>& list, const U& wanted) {
+  return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
 }  // namespace
+
+bool explains(const KnownFault& fault, std::string_view backend, std::string_view version, const Finding& finding) {
+  return is_among(fault.backends, backend) && version.substr(0, fault.version.size()) == fault.version && is_among(fault.verdicts, finding.verdict) &&
+         (fault.operators.empty() || is_among(fault.operators, finding.op)) && (fault.types.empty() || (finding.type && is_among(fault.types, *finding.type)));
+}
 
 Result<Registry> Registry::load(const std::vector<std::string>& files, const CommandWords& words) {
   Registry registry;
@@ -68,6 +101,8 @@ Status Registry::add_file(const std::string& file, const CommandWords& words) {
       if (same == backends_.end()) backends_.push_back(std::move(backend));
       else *same = std::move(backend);
     }
+    if (const json* known = optional_member(document, "known"))
+      for (const json& entry : array_of(*known, "\"known\"")) known_.push_back(decode_known(entry));
   } catch (const Malformed& e) {
     return input_error(file, e.message).help(R"(a list of backends is {"backends": [{"name": "mine", "command": ["{python}", "{folder}/mine.py"]}]})");
   }

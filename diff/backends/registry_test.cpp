@@ -18,7 +18,7 @@ std::string temporary_file(const std::string& name, const std::string& text) {
 TEST(Registry, TheShippedListNamesTheShippedAdapters) {
   const auto registry = Registry::load({ULPIAN_SOURCE_DIR "/diff/backends/backends.json"}, {"/py", "/ulpian"});
   ASSERT_TRUE(registry.ok()) << to_string(registry.error());
-  for (const char* name : {"onnxruntime", "onnxruntime-plain", "ulpian"}) ASSERT_TRUE(registry->find(name)) << name;
+  for (const char* name : {"onnxruntime", "onnxruntime-plain", "onnx-reference", "openvino", "openvino-default", "ulpian"}) ASSERT_TRUE(registry->find(name)) << name;
   const auto& plain = registry->find("onnxruntime-plain")->command;
   ASSERT_EQ(plain.size(), 4u);
   EXPECT_EQ(plain[0], "/py");
@@ -33,7 +33,7 @@ TEST(Registry, ALaterFileReplacesNamesAndAddsItsOwn) {
   ASSERT_TRUE(registry.ok()) << to_string(registry.error());
   EXPECT_EQ(registry->find("ulpian")->command, std::vector<std::string>{"other"});
   EXPECT_EQ(registry->find("mine")->command, (std::vector<std::string>{"py", std::filesystem::path(file).parent_path().string() + "/m.py"}));
-  EXPECT_EQ(registry->backends().size(), 4u);
+  EXPECT_EQ(registry->backends().size(), 7u);
   std::filesystem::remove(file);
 }
 
@@ -44,7 +44,10 @@ TEST(Registry, BadFilesAreNamedWithTheirFault) {
                                                        {R"({"backends": [{"name": "x"}]})", "\"command\" is missing"},
                                                        {R"({"backends": [{"name": "x", "command": []}]})", "empty command"},
                                                        {R"({"backends": [{"name": "", "command": ["a"]}]})", "empty name"},
-                                                       {R"({"backends": [{"name": "x", "command": "a b"}]})", "an array belongs"}};
+                                                       {R"({"backends": [{"name": "x", "command": "a b"}]})", "an array belongs"},
+                                                       {R"({"backends": [], "known": [{"backends": ["x"], "reason": "r", "link": "l"}]})", "\"verdicts\" is missing"},
+                                                       {R"({"backends": [], "known": [{"backends": ["x"], "verdicts": ["failed"], "reason": "r"}]})", "\"link\" is missing"},
+                                                       {R"({"backends": [], "known": [{"backends": ["x"], "verdicts": ["failed"], "types": ["f33"], "reason": "r", "link": "l"}]})", "f33"}};
   for (const auto& [text, says] : cases) {
     const std::string file = temporary_file("bad.json", text);
     const auto registry = Registry::load({file}, {});
@@ -56,6 +59,28 @@ TEST(Registry, BadFilesAreNamedWithTheirFault) {
   EXPECT_FALSE(Registry::load({"/nonexistent.json"}, {}).ok());
 }
 
+TEST(Registry, AKnownFaultExplainsWhatItNamesAndNothingElse) {
+  const KnownFault fault{{"a", "b"}, "2.1", {"violation", "failed"}, {"onnx.Relu"}, {ElementType::F32}, "reason", "link"};
+  EXPECT_TRUE(explains(fault, "b", "2.1.7", {"failed", "onnx.Relu", ElementType::F32}));
+  EXPECT_FALSE(explains(fault, "c", "2.1.7", {"failed", "onnx.Relu", ElementType::F32}));
+  EXPECT_FALSE(explains(fault, "b", "2.2", {"failed", "onnx.Relu", ElementType::F32}));
+  EXPECT_FALSE(explains(fault, "b", "2.1", {"crashed", "onnx.Relu", ElementType::F32}));
+  EXPECT_FALSE(explains(fault, "b", "2.1", {"failed", "onnx.Exp", ElementType::F32}));
+  EXPECT_FALSE(explains(fault, "b", "2.1", {"failed", "onnx.Relu", ElementType::F16}));
+  EXPECT_FALSE(explains(fault, "b", "2.1", {"failed", "onnx.Relu", {}}));
+  EXPECT_TRUE(explains({{"a"}, "", {"failed"}, {}, {}, "", ""}, "a", "", {"failed", "onnx.Relu", {}}));
+}
+
+TEST(Registry, EveryShippedKnownFaultIsOfAShippedBackendAndHasALink) {
+  const auto registry = Registry::load({ULPIAN_SOURCE_DIR "/diff/backends/backends.json"}, {});
+  ASSERT_TRUE(registry.ok());
+  EXPECT_FALSE(registry->known().empty());
+  for (const KnownFault& k : registry->known()) {
+    for (const std::string& name : k.backends) EXPECT_TRUE(registry->find(name)) << name;
+    EXPECT_EQ(k.link.rfind("https://", 0), 0u) << k.reason;
+  }
+}
+
 TEST(Registry, WhatIsNoNameIsACommand) {
   const auto registry = Registry::load({ULPIAN_SOURCE_DIR "/diff/backends/backends.json"}, {"py", "u"});
   ASSERT_TRUE(registry.ok());
@@ -64,7 +89,7 @@ TEST(Registry, WhatIsNoNameIsACommand) {
   const auto unknown = registry->command_of("onxruntime");
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(to_string(unknown.error()),
-            "no backend is named \"onxruntime\"\n  help: the names are: onnxruntime, onnxruntime-plain, ulpian; or give a command, such as "
+            "no backend is named \"onxruntime\"\n  help: the names are: onnxruntime, onnxruntime-plain, onnx-reference, openvino, openvino-default, ulpian; or give a command, such as "
             "'python3 my_adapter.py' or ./my_adapter");
   for (const char* bad : {"", "   ", "python3 'open", "''"}) EXPECT_FALSE(registry->command_of(bad).ok()) << bad;
 }

@@ -107,9 +107,11 @@ Result<Tensors> read_outputs(const Options& o, const Common& common, const Graph
   return outputs;
 }
 
-Result<diff::Backend> open_backend(const Options& o, const Common& common) {
+Result<diff::Backend> open_backend(const Options& o, const Common& common, BackendFacts& facts) {
   auto registry = load_registry(o.backend_files);
   if (!registry) return std::move(registry).error();
+  facts.name = o.backend;
+  facts.known = registry->known();
   diff::OpenOptions open;
   open.run_seconds = o.backend_seconds;
   open.prepare_seconds = std::max(o.backend_seconds, 60.0);
@@ -117,7 +119,9 @@ Result<diff::Backend> open_backend(const Options& o, const Common& common) {
   open.threads = common.threads;
   // All of a model's intermediate values come in one answer, and are held beside our own.
   open.answers.payload_bytes = std::min(open.answers.payload_bytes, static_cast<std::uint64_t>(common.memory_mib << 20) / 2);
-  return diff::Backend::open(o.backend, *registry, open);
+  auto backend = diff::Backend::open(o.backend, *registry, open);
+  if (backend) facts.details = backend->introduction().details;
+  return backend;
 }
 
 // Prints each check as soon as it is made, or all of them together as JSON.
@@ -125,15 +129,17 @@ class Reports {
 public:
   Reports(const Options& o, const Common& common, Progress& progress) : o_(o), common_(common), progress_(progress) {}
 
+  BackendFacts facts;
+
   void take(const diff::ModelCheck& m, const std::string& title) {
     progress_.done();
     if (common_.json) checks_.emplace_back(m, title);
-    else print_check(m, title, o_.all);
+    else print_check(m, facts, title, o_.all);
     const int s = diff::exit_status(m.overall());
     status_ = status_ == Nonconforming || s == Nonconforming ? Nonconforming : std::max(status_, s);
   }
   int finish() const {
-    if (common_.json) fmt::print("{}\n", json_report(o_.model, checks_, status_));
+    if (common_.json) fmt::print("{}\n", json_report(o_.model, facts, checks_, status_));
     return status_;
   }
 
@@ -173,7 +179,7 @@ int check(const Options& o, const Common& common) {
   }
   auto bytes = self_contained_model(o.model, **graph);
   if (!bytes) return report(bytes.error(), common);
-  auto backend = open_backend(o, common);
+  auto backend = open_backend(o, common, reports.facts);
   if (!backend) return report(backend.error(), common);
   for (const Sample& sample : *samples) {
     auto m = diff::check_model(*spec, *graph, *bytes, *backend, sample.inputs, options);

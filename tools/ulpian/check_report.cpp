@@ -101,13 +101,23 @@ void print_verdict(const diff::Verdict& v, const char* indent) {
   if (!v.evidence.empty()) fmt::print("{}the backend says: {}\n", indent, printable(v.evidence.size() > 600 ? "..." + v.evidence.substr(v.evidence.size() - 600) : v.evidence));
 }
 
+// The first registered fault that would explain it. Only names and types are compared, so it stays a hint.
+const diff::KnownFault* known_fault(const BackendFacts& facts, const std::string& version, const std::string& op, const diff::Verdict& v) {
+  diff::Finding finding{name_of(v.verdict), op, {}};
+  if (v.witness) finding.type = v.witness->type;
+  for (const diff::KnownFault& k : facts.known)
+    if (explains(k, facts.name, version, finding)) return &k;
+  return nullptr;
+}
+
 bool worth_telling(const diff::Verdict& v, bool all) { return v.verdict != diff::Class::Conforms && (v.verdict != diff::Class::Vacuous || all); }
 
-void print_details(const diff::ModelCheck& m, bool all) {
+void print_details(const diff::ModelCheck& m, const BackendFacts& facts, bool all) {
   for (const diff::NodeCheck& n : m.nodes) {
     if (!worth_telling(n.verdict, all)) continue;
     fmt::print("\n{}: {}{} ({}){}\n", name_of(n.verdict.verdict), printable(n.op), n.name.empty() ? "" : printable(" \"" + n.name + "\""), printable(n.place), n.exposure == diff::Exposure::Alone ? ", run alone" : "");
     print_verdict(n.verdict, "  ");
+    if (const diff::KnownFault* k = known_fault(facts, m.backend_version, n.op, n.verdict)) fmt::print("  perhaps known: {} ({})\n", printable(k->reason), printable(k->link));
   }
 }
 
@@ -154,10 +164,24 @@ std::string headline(const diff::ModelCheck& m) {
   return text;
 }
 
-json to_json(const diff::ModelCheck& m, const std::string& sample) {
+// `{"a": 1, "b": "x"}` as `a 1, b x`
+std::string options_in_words(const BackendFacts& facts) {
+  std::string text;
+  for (const auto& [key, value] : facts.details) {
+    if (key != "options") continue;
+    const json options = json::parse(value, nullptr, false);
+    if (!options.is_object()) return value;
+    for (const auto& [name, set] : options.items())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, set.is_string() ? set.get<std::string>() : set.dump(-1, ' ', false, json::error_handler_t::replace));
+  }
+  return text;
+}
+
+json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::string& sample) {
   json j{{"backend", m.backend}, {"backend_version", m.backend_version}, {"profile", m.profile}, {"inputs", sample}, {"verdict", name_of(m.overall())},
          {"model", to_json(m.whole)}, {"transfers", m.transfers}, {"note", m.note}, {"restarts", m.restarts}, {"operators", json::array()}, {"regions", json::array()}};
   if (!m.exposing.empty()) j["exposing"] = m.exposing;
+  for (const auto& [key, value] : facts.details) j["backend_details"][key] = json::parse(value, nullptr, false);
   for (const diff::NodeCheck& n : m.nodes) {
     json o = to_json(n.verdict);
     o["node"] = n.node;
@@ -165,6 +189,7 @@ json to_json(const diff::ModelCheck& m, const std::string& sample) {
     o["name"] = n.name;
     o["place"] = n.place;
     o["alone"] = n.exposure == diff::Exposure::Alone;
+    if (const diff::KnownFault* k = known_fault(facts, m.backend_version, n.op, n.verdict)) o["known"] = {{"reason", k->reason}, {"link", k->link}};
     j["operators"].push_back(std::move(o));
   }
   for (const diff::RegionCheck& r : m.regions) {
@@ -178,19 +203,20 @@ json to_json(const diff::ModelCheck& m, const std::string& sample) {
 
 }  // namespace
 
-std::string json_report(const std::string& model, const std::vector<std::pair<diff::ModelCheck, std::string>>& checks, int exit_status) {
+std::string json_report(const std::string& model, const BackendFacts& facts, const std::vector<std::pair<diff::ModelCheck, std::string>>& checks, int exit_status) {
   json all = json::array();
-  for (const auto& [check, sample] : checks) all.push_back(to_json(check, sample));
+  for (const auto& [check, sample] : checks) all.push_back(to_json(check, facts, sample));
   return json{{"model", model}, {"checks", all}, {"exit_status", exit_status}}.dump(2, ' ', false, json::error_handler_t::replace);
 }
 
-void print_check(const diff::ModelCheck& m, const std::string& sample, bool all) {
+void print_check(const diff::ModelCheck& m, const BackendFacts& facts, const std::string& sample, bool all) {
   const bool colour = is_terminal(STDOUT_FILENO);
   if (!m.nodes.empty()) {
     print_table(m, colour);
-    print_details(m, all);
+    print_details(m, facts, all);
   }
   print_whole(m, all);
+  if (const std::string options = options_in_words(facts); !options.empty()) fmt::print("options: {}\n", printable(options));
   fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), printable(m.backend), m.backend_version.empty() ? "" : printable(" " + m.backend_version), colour ? "\033[0m" : "", printable(sample), headline(m));
 }
 

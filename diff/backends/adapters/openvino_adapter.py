@@ -16,9 +16,10 @@ OURS = {theirs: ours for ours, theirs in TYPES.items()}
 PINNED = {"EXECUTION_MODE_HINT": "ACCURACY", "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0",
           "KV_CACHE_PRECISION": "f32", "ENABLE_CPU_PINNING": "NO", "CPU_DENORMALS_OPTIMIZATION": "NO"}
 TOLD = ("INFERENCE_PRECISION_HINT", "EXECUTION_MODE_HINT", "PERFORMANCE_HINT", "INFERENCE_NUM_THREADS", "NUM_STREAMS", "DYNAMIC_QUANTIZATION_GROUP_SIZE", "KV_CACHE_PRECISION",
-        "CPU_DENORMALS_OPTIMIZATION", "RUNTIME_REQUIREMENTS")
+        "CPU_DENORMALS_OPTIMIZATION")
 MEMORY = re.compile(r"bad_alloc|could not (create|allocate) memory|(failed|unable|can't|cannot) to? ?allocate|out of memory", re.I)
-UNSUPPORTED = re.compile(r"No conversion rule|not supported|unsupported|n't supported|not implemented|n't implemented|does not support|n't support|only support|not (yet )?available|NotImplemented", re.I)
+UNSUPPORTED = re.compile(r"No conversion rule|not supported|unsupported|n't supported|not implemented|n't implemented|does not support|n't support|only support|not (yet )?available|NotImplemented"
+                         r"|must be .{0,40}constant|Bad format", re.I)
 INVALID = re.compile(r"Unable to read the model|shape_infer|Shape inference|While validating|Incompatible|incorrect|mismatch|out of range|out of bounds|is not valid|invalid", re.I)
 
 
@@ -78,6 +79,16 @@ def from_openvino(name, tensor):
     return ua.Value(name, type, raw.view(ua.RAW.get(type, np.uint8 if type == "bool" else ua.NUMPY.get(type))).reshape(extents))
 
 
+def names_read(graph):
+    names = {o.name for o in graph.output}
+    for node in graph.node:
+        names.update(node.input)
+        for a in node.attribute:
+            for body in [a.g, *a.graphs] if a.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) else []:
+                names |= names_read(body)
+    return names
+
+
 def ports_of(names, ports):
     """Each input's place among the ports. OpenVINO drops inputs that are never read, and calls one whose value passes unchanged by its later name."""
     by_name = {n: k for k, p in enumerate(ports) for n in p.get_names() if n in names}
@@ -94,8 +105,9 @@ class Compiled:
     def __init__(self, model, graph):
         self.request, self.weights = model.create_infer_request(), {i.name for i in graph.initializer}
         self.asked, self.outputs = [i.name for i in graph.input], [o.name for o in graph.output]
-        ports = model.inputs
-        self.inputs = {n: (k, ports[k].element_type) for n, k in ports_of([n for n in self.asked if n not in self.weights], ports).items()}
+        ports, read = model.inputs, names_read(graph)
+        self.inputs = {n: (k, ports[k].element_type) for n, k in ports_of([n for n in self.asked if n in read and n not in self.weights], ports).items()}
+        self.has_strings = any(name_of(p.element_type) == "string" for p in [*ports, *model.outputs])
         if len(model.outputs) != len(self.outputs):
             raise ua.Refused("unsupported", f"OpenVINO gives the model {len(model.outputs)} outputs, it has {len(self.outputs)}")
 
@@ -120,7 +132,7 @@ class OpenVino(ua.Adapter):
     element_types = list(TYPES)
 
     def __init__(self, hints):
-        self.pinned, self.core = hints == "pinned", ov.Core()
+        self.pinned, self.core, self.kept = hints == "pinned", ov.Core(), []
         self.name = "openvino" if self.pinned else "openvino-default"
 
     def hints(self):
@@ -143,7 +155,10 @@ class OpenVino(ua.Adapter):
             model = self.core.compile_model(self.core.read_model(program), "CPU", self.hints())
         except Exception as e:
             raise explained(e) from None
-        return Compiled(model, graph)
+        compiled = Compiled(model, graph)
+        if compiled.has_strings:  # OpenVINO 2026.4 frees its strings twice when such a model is released after a run: it would crash in the next request
+            self.kept.append(compiled)
+        return compiled
 
     def run(self, compiled, inputs):
         fed = compiled.feed(inputs)

@@ -1,4 +1,4 @@
-"""Writes the small models of onnxruntime_test.cpp into the folder that is its argument."""
+"""Writes the small models of the shipped backends' tests into the folder that is its argument."""
 import sys
 
 from onnx import TensorProto as T
@@ -33,6 +33,13 @@ write("bool", [node("Not", ["x"], ["y"])], [tensor("x", T.BOOL, [])], [tensor("y
 write("strings", [node("Identity", ["x"], ["y"])], [tensor("x", T.STRING, [2])], [tensor("y", T.STRING, [2])])
 write("make_sequence", [node("SequenceConstruct", ["x", "x"], ["y"])], [tensor("x", T.INT64, [2])], [sequence("y", T.INT64)])
 write("from_sequence", [node("SequenceAt", ["x", "i"], ["y"])], [sequence("x", T.INT64), tensor("i", T.INT64, [])], [tensor("y", T.INT64, None)])
+write("empty_sequence", [node("SequenceEmpty", [], ["y"], dtype=T.INT64)], [], [sequence("y", T.INT64)])
+write("has_element", [node("OptionalHasElement", ["x"], ["y"])],
+      [h.make_value_info("x", h.make_optional_type_proto(h.make_tensor_type_proto(T.INT64, [2])))], [tensor("y", T.BOOL, [])])
+write("from_i2", [node("Cast", ["x"], ["y"], to=T.FLOAT)], [tensor("x", T.INT2, [3])], [tensor("y", T.FLOAT, [3])], opset=25)
+write("complex", [node("Identity", ["x"], ["y"])], [tensor("x", T.COMPLEX64, [])], [tensor("y", T.COMPLEX64, [])])
+write("renamed", [node("Dropout", ["x"], ["y"])], [tensor("x", T.FLOAT, [1]), tensor("z", T.FLOAT, [1])], [tensor("y", T.FLOAT, [1])])
+write("unread", [node("Relu", ["x"], ["y"])], [tensor("unread", T.FLOAT, [1]), tensor("x", T.FLOAT, [1])], [tensor("y", T.FLOAT, [1])])
 write("no_such_operator", [node("Nope", ["x"], ["y"])], [tensor("x", T.FLOAT, [3])], [tensor("y", T.FLOAT, [3])])
 write("no_kernel", [node("Relu", ["x"], ["y"])], [tensor("x", T.BFLOAT16, [3])], [tensor("y", T.BFLOAT16, [3])])
 write("future_opset", [node("Relu", ["x"], ["y"])], [tensor("x", T.FLOAT, [3])], [tensor("y", T.FLOAT, [3])], opset=999)

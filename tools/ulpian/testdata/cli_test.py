@@ -4,6 +4,7 @@
 
 Every run has a time limit, and none may end by a signal or with the status of a fault of Ulpian's own (70).
 """
+import importlib.util
 import json
 import os
 import random
@@ -423,6 +424,14 @@ class Check(Case):
         for backend in ("onnxruntime", "onnxruntime-plain"):
             self.expect(0, "check", self.save(CHAIN), "--backend", backend, "--samples", "3", says="conforms")
 
+    def test_the_reference_evaluator_conforms_here(self):
+        self.expect(0, "check", self.save(CHAIN), "--backend", "onnx-reference", "--samples", "3", says=("conforms", "options: optimized true"))
+
+    def test_openvino_conforms_here(self):
+        if importlib.util.find_spec("openvino") is None:
+            self.skipTest("no openvino: run tools/setup")
+        self.expect(0, "check", self.save(CHAIN), "--backend", "openvino", "--samples", "3", says=("conforms", "inference_precision_hint f32"))
+
     def test_a_wrong_answer_has_a_witness(self):
         # It always answers [1, 2]; Relu of [5, -5] is [5, 0].
         p = self.expect(1, "check", self.save(RELU), "--backend", self.backend("loud-stderr"), "--inputs", self.inputs(np.array([5, -5], np.float32)), "--json")
@@ -433,6 +442,18 @@ class Check(Case):
         self.assertIn((relu["witness"]["index"], relu["witness"]["got_bits"], relu["witness"]["canonical_bits"]),
                       [([0], 0x3f800000, 0x40a00000), ([1], 0x40000000, 0)])
         self.expect(1, "check", self.save(RELU), "--backend", self.backend("loud-stderr"), "--inputs", self.inputs(np.array([5, -5], np.float32)), says=("violation", "0x"))
+
+    def test_a_known_fault_is_named_beside_the_verdict(self):
+        m, x = self.save(RELU), self.inputs(np.array([5, -5], np.float32))
+        known = {"backends": ["mine"], "verdicts": ["violation"], "operators": ["onnx.Relu"], "types": ["f32"], "reason": "a wrong maximum", "link": "https://example.org/1"}
+        for change, named in (({}, True), ({"operators": ["onnx.Exp"]}, False), ({"types": ["i64"]}, False), ({"verdicts": ["failed"]}, False), ({"backends": ["other"]}, False),
+                              ({"version": "no such"}, False)):
+            with self.subTest(change):
+                mine = self.write("mine.json", json.dumps({"backends": [{"name": "mine", "command": ["{python}", MISBEHAVE, "loud-stderr"]}], "known": [{**known, **change}]}))
+                arguments = ("check", m, "--backends", mine, "--backend", "mine", "--inputs", x)
+                self.assertEqual("perhaps known: a wrong maximum (https://example.org/1)" in self.expect(1, *arguments).out, named)
+                relu = json.loads(self.expect(1, *arguments, "--json").out)["checks"][0]["operators"][0]
+                self.assertEqual(relu.get("known"), {"reason": "a wrong maximum", "link": "https://example.org/1"} if named else None)
 
     def test_outputs_made_elsewhere(self):
         m, x = self.save(CHAIN), np.array([[0.5, -2, 3], [0, 1, 2]], np.float32)
@@ -470,7 +491,7 @@ class Check(Case):
 class Backends(Case):
     def test_they_are_listed_and_asked(self):
         names = [b["name"] for b in json.loads(self.expect(0, "backends", "--json").out)]
-        self.assertLessEqual({"onnxruntime", "onnxruntime-plain", "ulpian"}, set(names))
+        self.assertLessEqual({"onnxruntime", "onnxruntime-plain", "onnx-reference", "openvino", "openvino-default", "ulpian"}, set(names))
         self.assertEqual(json.loads(self.expect(0, "backends", "--probe", "ulpian").out)["name"], "ulpian")
         mine = self.write("mine.json", json.dumps({"backends": [{"name": "mine", "command": ["{python}", "x.py"], "description": "of my own"}]}))
         self.assertIn("of my own", self.expect(0, "backends", "--backends", mine).out)
