@@ -12,6 +12,7 @@
 #include "interp/allowed/allowed.h"
 #include "interp/evaluate/evaluate.h"
 #include "interp/session/examples.h"
+#include "tools/mutants/programs.h"
 
 namespace ulpian::tools {
 namespace {
@@ -88,6 +89,8 @@ struct Subject {
   std::vector<Example> examples;
   interp::Evaluator evaluator = interp::Evaluator::Block;
   std::vector<std::optional<Answers>> answers;  // of the unchanged definition, when first asked for
+  std::vector<language::Call> calls;            // for comparing programs
+  std::vector<std::optional<ProgramText>> texts;
   std::mutex mutex;
 };
 
@@ -178,6 +181,13 @@ private:
       s.examples.push_back(std::move(e));
     }
     s.answers.resize(s.examples.size());
+    CallOptions beside;
+    beside.most_ranks = 4;
+    beside.beside = true;
+    auto calls = symbolic_calls(*specification_, d, beside);
+    if (!calls) return std::move(calls).error();
+    for (SymbolicCall& c : *calls) s.calls.push_back(std::move(c.call));
+    s.texts.resize(s.calls.size());
     s.evaluator = spent[0] <= spent[1] ? interp::Evaluator::Block : interp::Evaluator::Scalar;
     return success();
   }
@@ -229,7 +239,8 @@ private:
       return failure->elaboration == ErrorKind::Limit || failure->evaluation == ErrorKind::Limit ? Fate::OutOfTime : Fate::Noticed;
     }
     if (malformed) return elaborates ? Fate::Noticed : Fate::Invalid;
-    return unnoticed(s, *changed);
+    const Fate fate = unnoticed(s, *changed);
+    return m.contract && fate == Fate::Contract ? Fate::AllowedDiffers : fate;
   }
 
   Fate unnoticed(Subject& s, const Specification& changed) {
@@ -240,7 +251,30 @@ private:
       if (now.canonical != before.canonical) return Fate::Within;
       if (now.allowed != before.allowed) fate = Fate::AllowedDiffers;
     }
-    return fate;
+    return compared(s, changed, fate);
+  }
+
+  // Whether the programs differ in anything, for all extents and in settings beside the examples' too.
+  Fate compared(Subject& s, const Specification& changed, Fate otherwise) {
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
+    Fate fate = Fate::Same;
+    std::size_t known = 0;
+    for (std::size_t k = 0; k < s.calls.size(); ++k) {
+      if (Clock::now() > end) return otherwise;
+      const ProgramText& before = original_text(s, k);
+      if (!before.known) continue;
+      const ProgramText now = text_of(changed, s.calls[k]);
+      if (!now.known || now.canonical != before.canonical) return otherwise;
+      if (now.full != before.full) fate = Fate::Contract;
+      ++known;
+    }
+    return known == 0 || 2 * known < s.calls.size() ? otherwise : fate;
+  }
+
+  const ProgramText& original_text(Subject& s, std::size_t k) {
+    const std::lock_guard lock(s.mutex);
+    if (!s.texts[k]) s.texts[k] = text_of(*specification_, s.calls[k]);
+    return *s.texts[k];
   }
 
   const Answers& original(Subject& s, std::size_t k) {
@@ -255,7 +289,7 @@ private:
   std::vector<std::unique_ptr<Subject>> subjects_;
 };
 
-bool counts(const Mutant& m) { return !m.mutation.contract && m.fate != Fate::Invalid; }
+bool counts(const Mutant& m) { return !m.mutation.contract && m.fate != Fate::Invalid && m.fate != Fate::Same && m.fate != Fate::Contract; }
 
 }  // namespace
 
@@ -263,6 +297,8 @@ std::string_view name_of(Fate fate) {
   switch (fate) {
     case Fate::Noticed: return "noticed";
     case Fate::OutOfTime: return "noticed: out of time";
+    case Fate::Same: return "means the same";
+    case Fate::Contract: return "changes only what is allowed besides";
     case Fate::Invalid: return "no definition";
     case Fate::Equal: return "all answers are equal";
     case Fate::AllowedDiffers: return "only allowed answers differ";

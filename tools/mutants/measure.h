@@ -13,6 +13,8 @@ namespace ulpian::tools {
 enum class Fate : std::uint8_t {
   Noticed,       // an example fails
   OutOfTime,     // an example did not end within the limit: noticed, too
+  Same,          // no example notices it, and neither do the programs: see `programs.h`
+  Contract,      // no example notices it, and the programs differ only in what is allowed besides the canonical answer
   Invalid,       // it does not parse, or elaborates for no example: no definition at all, and not counted
   Equal,         // every example holds, with the same canonical and the same allowed answers
   AllowedDiffers,  // every example holds and the canonical answers are the same, but not the allowed ones
@@ -32,7 +34,7 @@ struct MutationScore {
   std::uint32_t line = 0;
   std::size_t all = 0;             // before sampling
   std::vector<Mutant> mutants;     // of the canonical answer, then of the contract
-  // Of those that are definitions and that examples can tell: noticed, and all.
+  // Of those that are definitions, that examples can tell and that do not mean the same: noticed, and all.
   std::size_t noticed() const;
   std::size_t counted() const;
   double percent() const { return counted() ? 100.0 * static_cast<double>(noticed()) / static_cast<double>(counted()) : 100.0; }

@@ -93,6 +93,31 @@ TEST(Mutants, OfTheAllowedSetAreNotCounted) {
   EXPECT_TRUE(allowed) << "the second alternative is 3, not 2";
 }
 
+TEST(Mutants, ThatElaborateToTheSameProgramsAreNotCounted) {
+  // Where both ranks are equal, len(E) is len(D); where they are not, the call is refused either way.
+  auto all = scores(R"(op test.Op {
+  type T: f32
+  in   x: T[D...]
+  in   z: T[E...]
+  require len(D) == len(E) and D == E
+  attr by: int[len(D)] = ones(len(D))
+  out  y: T[D...]
+  y[i...] = x[i...] - z[i...] + sum(by)
+  example { x = [[1, 2]]  z = [[0, 1]]  y = [[3, 3]] }
+  example by = [2, 2] { x = [[1, 2]]  z = [[0, 1]]  y = [[5, 5]] }
+  example by = [1] { x = [[1, 2]]  z = [[0, 1]]  error }
+  example { x = [[1, 2]]  z = [0]  error }
+})");
+  ASSERT_EQ(all.size(), 1u);
+  std::size_t same = 0;
+  for (const Mutant& m : all[0].mutants) {
+    if (m.fate != Fate::Same) continue;
+    ++same;
+    EXPECT_TRUE(m.mutation.change == "'D' becomes 'E'" || m.mutation.change == "'E' becomes 'D'") << m.mutation.change;
+  }
+  EXPECT_GE(same, 2u);
+}
+
 TEST(Mutants, OfAFilesFunctionsAreTriedOnAllItsExamples) {
   auto all = scores("fn twice(v) = 2 * v\n" + std::string(Sum).replace(std::string(Sum).find("x[i] + by"), 9, "twice(x[i]) + by") + "example { x = [3]  y = [7] }\n}\n");
   ASSERT_EQ(all.size(), 2u);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "spec/language/specification.h"
-#include "tools/prove/calls.h"
+#include "tools/symbolic/calls.h"
 #include "tools/prove/obligations.h"
 
 namespace ulpian::tools {

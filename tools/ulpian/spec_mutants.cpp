@@ -21,21 +21,22 @@ struct Totals {
 };
 
 json to_json(const MutationScore& s) {
-  json unnoticed = json::array(), contract = json::array();
+  json unnoticed = json::array(), contract = json::array(), same = json::array();
   std::size_t invalid = 0;
   for (const Mutant& m : s.mutants) {
     if (m.fate == Fate::Invalid) ++invalid;
-    else if (!m.noticed()) (m.mutation.contract ? contract : unnoticed).push_back({{"line", m.mutation.at.line}, {"column", m.mutation.at.column}, {"change", m.mutation.change}, {"answers", name_of(m.fate)}});
+    else if (!m.noticed()) (m.fate == Fate::Same ? same : m.mutation.contract || m.fate == Fate::Contract ? contract : unnoticed).push_back({{"line", m.mutation.at.line}, {"column", m.mutation.at.column}, {"change", m.mutation.change}, {"answers", name_of(m.fate)}});
   }
   return {{"name", s.name}, {"file", s.file}, {"line", s.line}, {"changes", s.all}, {"tried", s.mutants.size()}, {"no_definition", invalid},
-          {"mutants", s.counted()}, {"noticed", s.noticed()}, {"percent", std::floor(s.percent() * 10) / 10}, {"unnoticed", unnoticed}, {"contract_unnoticed", contract}};
+          {"mutants", s.counted()}, {"noticed", s.noticed()}, {"percent", std::floor(s.percent() * 10) / 10}, {"unnoticed", unnoticed}, {"same", same}, {"contract_unnoticed", contract}};
 }
 
 void print(const MutationScore& s) {
-  fmt::print("{}: {} of {} mutants noticed ({:.0f} %){}\n", printable(s.name), s.noticed(), s.counted(), std::floor(s.percent()),
+  const auto same = std::count_if(s.mutants.begin(), s.mutants.end(), [](const Mutant& m) { return m.fate == Fate::Same && !m.mutation.contract; });
+  fmt::print("{}: {} of {} mutants noticed ({:.0f} %){}{}\n", printable(s.name), s.noticed(), s.counted(), std::floor(s.percent()), same ? fmt::format(", {} more mean the same", same) : "",
              s.all > s.mutants.size() ? fmt::format("; {} of {} changes tried", s.mutants.size(), s.all) : "");
   for (const Mutant& m : s.mutants)
-    if (m.fate != Fate::Invalid && !m.noticed() && !m.mutation.contract)
+    if (!m.noticed() && !m.mutation.contract && (m.fate == Fate::Equal || m.fate == Fate::AllowedDiffers || m.fate == Fate::Within))
       fmt::print("  {}:{}:{}: {}; {}\n", printable(s.file), m.mutation.at.line, m.mutation.at.column, printable(m.mutation.change), name_of(m.fate));
 }
 

@@ -1,4 +1,4 @@
-#include "tools/prove/calls.h"
+#include "tools/symbolic/calls.h"
 
 #include <algorithm>
 #include <map>
@@ -30,10 +30,22 @@ public:
     auto examples = examples_of(spec_, op_);
     if (!examples) return std::move(examples).error();
     std::set<std::string> settings;
+    std::size_t taken = 0;
     for (const Example& e : *examples) {
-      if (e.expects_error) continue;
-      if (!settings.insert(settings_of(e)).second || settings.size() > options_.most_settings) continue;
+      if (e.expects_error && !options_.beside) continue;
+      const bool first_type = settings.insert(settings_of(e)).second;
+      if (options_.beside && !first_type) {  // other types: the example's settings alone
+        if (settings.insert(settings_of(e) + types_of(e)).second) variants(e);
+        continue;
+      }
+      if (!first_type || (++taken > options_.most_settings && !options_.beside)) continue;
       variants(e);
+      if (!options_.beside) continue;
+      for (const Example& other : beside(e))
+        if (settings.insert(settings_of(other)).second) variants(other);
+      if (taken == 1)
+        for (const Example& other : other_types(e))
+          if (settings.insert(settings_of(other) + types_of(other)).second) variants(other);
     }
     return std::move(out_);
   }
@@ -58,6 +70,101 @@ private:
   std::string settings_of(const Example& e) const {
     std::string out = fmt::format("{};{};{};", e.call.version, e.call.outputs, attributes_of(e));
     for (const InputDescription& d : e.call.inputs) out += d.present ? fmt::format("{},", d.extents.size()) : std::string("-,");
+    return out;
+  }
+
+  // --- settings beside an example's
+  static std::vector<std::optional<Attribute>> values_beside(const Clause& c, const Attribute* now) {
+    std::vector<std::optional<Attribute>> out;
+    if (now) out.emplace_back();
+    auto integers = [&](std::int64_t n) {
+      for (std::int64_t v : {n - 1, n + 1, std::int64_t{-2}, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{3}}) out.emplace_back(v);
+    };
+    if (!c.choices.empty()) {
+      for (const std::string& s : c.choices) out.emplace_back(s);
+    } else if (c.is_list) {
+      if (auto* list = now ? std::get_if<std::vector<std::int64_t>>(now) : nullptr) beside_list(*list, out);
+    } else if (c.attribute_kind == AttributeKind::Bool) {
+      out.emplace_back(std::int64_t{0});
+      out.emplace_back(std::int64_t{1});
+    } else if (c.attribute_kind == AttributeKind::Int) {
+      auto* n = now ? std::get_if<std::int64_t>(now) : nullptr;
+      integers(n ? *n : 0);
+    } else if (c.attribute_kind == AttributeKind::Float) {
+      auto* f = now ? std::get_if<float>(now) : nullptr;
+      for (float v : {f ? *f + 1 : 0.5f, f ? *f - 1 : -0.5f, 0.0f, 1.0f, -1.0f}) out.emplace_back(v);
+    }
+    return out;
+  }
+  static void beside_list(const std::vector<std::int64_t>& list, std::vector<std::optional<Attribute>>& out) {
+    for (std::size_t k = 0; k < list.size(); ++k)
+      for (std::int64_t v : {list[k] - 1, list[k] + 1, std::int64_t{0}, std::int64_t{-1}}) {
+        auto changed = list;
+        changed[k] = v;
+        out.emplace_back(changed);
+      }
+    auto longer = list;
+    longer.push_back(list.empty() ? 0 : list.back());
+    out.emplace_back(longer);
+    if (!list.empty()) out.emplace_back(std::vector<std::int64_t>(list.begin(), list.end() - 1));
+  }
+
+  std::vector<Example> beside(const Example& e) const {
+    std::vector<Example> out;
+    for (const Clause& c : op_.clauses) {
+      if (c.kind != ClauseKind::Attribute) continue;
+      const std::string& name = spec_.symbols().name(c.name);
+      auto now = e.call.attributes.find(name);
+      for (const auto& value : values_beside(c, now == e.call.attributes.end() ? nullptr : &now->second)) {
+        Example changed = e;
+        if (value) changed.call.attributes[name] = *value;
+        else changed.call.attributes.erase(name);
+        out.push_back(std::move(changed));
+      }
+    }
+    for (std::int64_t v : op_.since) {
+      out.push_back(e);
+      out.back().call.version = v;
+    }
+    std::size_t k = 0, outputs = 0;
+    for (const Clause& c : op_.clauses) {
+      if (c.kind == ClauseKind::Out) ++outputs;
+      if (c.kind != ClauseKind::In) continue;
+      const std::size_t input = k++;
+      if (!c.optional || input >= e.call.inputs.size() || !e.call.inputs[input].present) continue;
+      out.push_back(e);
+      out.back().call.inputs[input] = {false, ElementType::F32, {}, {}};
+    }
+    for (std::size_t n = 1; n <= outputs; ++n) {
+      out.push_back(e);
+      out.back().call.outputs = n;
+    }
+    return out;
+  }
+
+  // One type of each kind for each type variable, at each version: those that are not in its set are refused.
+  std::vector<Example> other_types(const Example& e) const {
+    using enum ElementType;
+    std::vector<Example> out;
+    for (const Clause& type : op_.clauses) {
+      if (type.kind != ClauseKind::Type) continue;
+      for (std::int64_t version : op_.since)
+        for (ElementType t : {Bool, I4, I8, I64, U8, U32, F8E4M3FN, F8E5M2FNUZ, F8E8M0, F4E2M1, F16, F32, F64, C64, String}) {
+          Example changed = e;
+          changed.call.version = version;
+          for (std::size_t k = 0; k < changed.call.inputs.size(); ++k)
+            if (const Pattern p = pattern_of(k); p.clause && p.clause->type == type.name) {
+              changed.call.inputs[k].type = t;
+              changed.call.inputs[k].value.reset();
+            }
+          out.push_back(std::move(changed));
+        }
+    }
+    return out;
+  }
+  static std::string types_of(const Example& e) {
+    std::string out;
+    for (const InputDescription& d : e.call.inputs) out += fmt::format("{},", d.present ? name_of(d.type) : "-");
     return out;
   }
 

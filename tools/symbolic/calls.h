@@ -19,6 +19,8 @@ struct CallOptions {
   std::int64_t most_rank = 4;
   std::size_t most_settings = 24;  // of attributes, and which inputs there are
   std::size_t most_ranks = 30;     // variants of each
+  // Also settings beside those of the examples (refusals among them): each attribute, version and optional input changed alone.
+  bool beside = false;
 };
 
 Result<std::vector<SymbolicCall>> symbolic_calls(const language::Specification& specification, const language::OperatorDefinition& definition, const CallOptions& options);
