@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/session/graph_host.h"
 #include "spec/language/elaborate.h"
 
 namespace ulpian::interp {
@@ -29,15 +30,71 @@ std::int64_t bytes_of(const AllowedTensor& t) {
   return static_cast<std::int64_t>(t.lower().bytes().size()) * (t.lower().bytes().data() == t.upper().bytes().data() ? 1 : 2) + t.size();
 }
 
+std::int64_t bytes_of(const AllowedDatum& v) {
+  std::int64_t out = 0;
+  for (std::size_t k = 0; k < v.count(); ++k) out += bytes_of(v.part(k));
+  return out;
+}
+
+std::string not_certain(const AllowedTensor& t, std::int64_t position) {
+  return fmt::format("element {} is not certain: {}", position, t.describe(position));
+}
+
+using BodySessions = std::map<const Graph*, std::unique_ptr<AllowedSession>>;
+
+struct AllowedWorld {
+  using Tensor = AllowedTensor;
+  std::shared_ptr<const language::Specification> specification;
+  const Profile* profile = nullptr;
+  BodySessions* bodies = nullptr;
+  BasicCaptured<AllowedTensor> captured;
+
+  Result<std::vector<std::optional<AllowedTensor>>> run(const core::Program& program, const std::vector<std::optional<AllowedTensor>>& values, const Limits& limits) const {
+    return evaluate_allowed(program, values, *profile, limits);
+  }
+  Result<std::vector<AllowedDatum>> apply(const Graph& graph, std::span<const AllowedDatum> inputs, const Limits& limits) const {
+    auto& session = (*bodies)[&graph];
+    if (!session) session = std::make_unique<AllowedSession>(specification, std::shared_ptr<const Graph>(std::shared_ptr<const Graph>(), &graph), *profile);
+    return session->run_values(inputs, captured, limits);
+  }
+  Result<ulpian::Tensor> certain(const AllowedTensor& t) const {
+    const auto position = first_set(t);
+    if (!position) return t.lower();
+    Diagnostic d;
+    d.kind = ErrorKind::Unsupported;
+    d.message = fmt::format("which graph runs next follows from a value whose {}; implementations may differ in what they run", not_certain(t, *position));
+    return d;
+  }
+  std::int64_t bytes(const AllowedTensor& t) const { return bytes_of(t); }
+};
+
 }  // namespace
 
 struct AllowedSession::State {
   std::shared_ptr<const language::Specification> specification;
   std::shared_ptr<const Graph> graph;
   Profile profile;
-  std::vector<int> uses;           // per value: by nodes and outputs
-  std::vector<bool> is_output;     // per value
+  std::vector<std::vector<ValueId>> reads;  // per node: its inputs and what its bodies capture, as often as it reads them
+  std::vector<int> uses;                    // per value: by nodes and outputs
+  std::vector<bool> is_output;              // per value
   std::map<ValueId, Tensor> constants;
+  std::map<std::string, ValueId> names;     // of values, where bodies capture some
+  BodySessions bodies;
+
+  struct Run {
+    std::vector<AllowedDatum> values;
+    std::vector<int> left;
+    std::int64_t alive = 0;
+    const Limits* limits = nullptr;
+  };
+  // Constants become sets where they are read, and are dropped again.
+  AllowedDatum at(const Run& run, ValueId id) const {
+    const auto& v = run.values[static_cast<std::size_t>(id)];
+    if (v.is_present()) return v;
+    const auto constant = constants.find(id);
+    return constant == constants.end() ? AllowedDatum() : AllowedDatum(AllowedTensor::exactly(constant->second));
+  }
+  Result<std::vector<AllowedDatum>> run_node(Run& run, std::size_t n, const std::vector<std::uint8_t>& alternatives);
 };
 
 AllowedSession::AllowedSession(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Profile profile)
@@ -49,9 +106,10 @@ AllowedSession::AllowedSession(std::shared_ptr<const language::Specification> sp
   const Graph& g = *s.graph;
   s.uses.resize(g.values.size(), 0);
   s.is_output.resize(g.values.size(), false);
-  for (const Node& n : g.nodes)
-    for (ValueId v : n.inputs)
-      if (v != AbsentValue) ++s.uses[static_cast<std::size_t>(v)];
+  for (const Node& n : g.nodes) {
+    s.reads.push_back(reads_with_bodies(g, n, s.names));
+    for (ValueId v : s.reads.back()) ++s.uses[static_cast<std::size_t>(v)];
+  }
   for (ValueId v : g.outputs) {
     ++s.uses[static_cast<std::size_t>(v)];
     s.is_output[static_cast<std::size_t>(v)] = true;
@@ -61,86 +119,109 @@ AllowedSession::AllowedSession(std::shared_ptr<const language::Specification> sp
 
 AllowedSession::~AllowedSession() = default;
 
-Result<std::vector<AllowedTensor>> AllowedSession::run(std::span<const std::optional<AllowedTensor>> inputs, const Limits& limits) {
-  const State& s = *state_;
+Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std::size_t n, const std::vector<std::uint8_t>& alternatives) {
+  const Graph& g = *graph;
+  const Node& node = g.nodes[n];
+  std::vector<AllowedDatum> arguments(node.inputs.size());
+  std::vector<Datum> points(node.inputs.size());
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    if (node.inputs[k] == AbsentValue) continue;
+    arguments[k] = at(run, node.inputs[k]);
+    if (const AllowedTensor* t = arguments[k].tensor()) points[k] = t->lower();
+    if (const auto* s = arguments[k].sequence()) {
+      Datum::Sequence point{s->type, {}};
+      for (const AllowedTensor& t : s->items) point.items.push_back(t.lower());
+      points[k] = std::move(point);
+    }
+  }
+  language::Call call = describe_call(*specification, node, points);
+  call.alternatives = alternatives;
+  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+    if (!call.inputs[k].value) continue;
+    if (const auto position = first_set(*arguments[k].tensor())) {
+      Diagnostic d;
+      d.kind = ErrorKind::Unsupported;
+      d.message = fmt::format("shapes follow from the elements of input {}, and {}; implementations may differ in shape", k, not_certain(*arguments[k].tensor(), *position));
+      return at_node(std::move(d), g, node);
+    }
+  }
+  Limits rest = *run.limits;
+  rest.memory_bytes = run.limits->memory_bytes - run.alive;
+  auto captured = [&](const std::string& name) -> const AllowedDatum* {
+    auto it = names.find(name);
+    if (it == names.end()) return nullptr;
+    AllowedDatum& v = run.values[static_cast<std::size_t>(it->second)];
+    if (!v.is_present()) v = at(run, it->second);
+    return &v;
+  };
+  GraphHost<AllowedWorld> host({specification, &profile, &bodies, captured}, rest);
+  host.add(flattened(std::span<const AllowedDatum>(arguments)));
+  const language::OperatorDefinition* definition = specification->find(node.op, node.version);
+  auto program = language::elaborate(*specification, call, elaboration_limits(rest), definition && language::holds_graphs(*definition) ? &host : nullptr);
+  if (!program) return at_node(std::move(program).error(), g, node);
+  // A value that only operators read may be handed on without the last rounding. (Readers that are themselves casts or quantisations
+  // would not see it so; the sets are then wider than they must be.)
+  bool unrounded = profile.elide_final_cast;
+  for (ValueId id : node.outputs) unrounded = unrounded && (id == AbsentValue || !is_output[static_cast<std::size_t>(id)]);
+  auto outputs = evaluate_allowed(*program, host.values(), profile, rest, nullptr, unrounded);
+  if (!outputs) return at_node(std::move(outputs).error(), g, node);
+  return results_of(*program, std::move(*outputs));
+}
+
+Result<std::vector<AllowedDatum>> AllowedSession::run_values(std::span<const AllowedDatum> inputs, const BasicCaptured<AllowedTensor>& captured, const Limits& limits) {
+  State& s = *state_;
   const Graph& g = *s.graph;
   if (inputs.size() > g.inputs.size()) return graph_error(g, ErrorKind::Input, fmt::format("{} inputs are given; the model takes {}", inputs.size(), g.inputs.size()));
-  std::vector<std::optional<AllowedTensor>> values(g.values.size());
+  State::Run run;
+  run.values.resize(g.values.size());
+  run.left = s.uses;
+  run.limits = &limits;
   for (std::size_t k = 0; k < g.inputs.size(); ++k) {
-    if (k < inputs.size() && inputs[k]) values[static_cast<std::size_t>(g.inputs[k])] = *inputs[k];
-    else if (!s.constants.count(g.inputs[k]))
-      return graph_error(g, ErrorKind::Input, fmt::format("input {} (\"{}\") is missing", k, g.values[static_cast<std::size_t>(g.inputs[k])].name));
+    const GraphValue& v = g.values[static_cast<std::size_t>(g.inputs[k])];
+    if (k < inputs.size() && inputs[k].is_present()) run.values[static_cast<std::size_t>(g.inputs[k])] = inputs[k];
+    else if (!s.constants.count(g.inputs[k]) && !v.is_optional)
+      return graph_error(g, ErrorKind::Input, fmt::format("input {} (\"{}\") is missing", k, v.name));
   }
-  std::vector<int> left = s.uses;
-  std::int64_t alive = 0;
-  // Constants become sets where they are read, and are dropped again.
-  const auto at = [&](ValueId id) -> std::optional<AllowedTensor> {
-    const auto& v = values[static_cast<std::size_t>(id)];
-    if (v) return v;
-    const auto constant = s.constants.find(id);
-    if (constant == s.constants.end()) return std::nullopt;
-    return AllowedTensor::exactly(constant->second);
-  };
+  for (const auto& [id, name] : g.captured) {
+    const AllowedDatum* v = captured ? captured(name) : nullptr;
+    if (!v) return graph_error(g, ErrorKind::Input, fmt::format("the value \"{}\" of the graph around is not known here", name));
+    run.values[static_cast<std::size_t>(id)] = *v;
+  }
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
     const Node& node = g.nodes[n];
-    std::vector<std::optional<AllowedTensor>> arguments(node.inputs.size());
-    std::vector<std::optional<Tensor>> points(node.inputs.size());
-    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-      if (node.inputs[k] == AbsentValue) continue;
-      arguments[k] = at(node.inputs[k]);
-      if (!arguments[k])
-        return at_node(graph_error(g, ErrorKind::Input, fmt::format("its input \"{}\" has no value", g.values[static_cast<std::size_t>(node.inputs[k])].name)), g, node);
-      points[k] = arguments[k]->lower();
-    }
-    language::Call call = describe_call(*s.specification, node, points);
-    if (n < alternatives.size()) call.alternatives = alternatives[n];
-    for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-      if (!call.inputs[k].value) continue;
-      if (const auto position = first_set(*arguments[k])) {
-        Diagnostic d;
-        d.kind = ErrorKind::Unsupported;
-        d.message = fmt::format("shapes follow from the elements of input {}, and element {} is not certain: {}; implementations may differ in shape", k, *position,
-                                arguments[k]->describe(*position));
-        return at_node(std::move(d), g, node);
-      }
-    }
-    language::ElaborationLimits elaboration;
-    elaboration.deadline = limits.deadline;
-    elaboration.cancelled = limits.cancelled;
-    auto program = language::elaborate(*s.specification, call, elaboration);
-    if (!program) return at_node(std::move(program).error(), g, node);
-    // A value that only operators read may be handed on without the last rounding. (Readers that are themselves casts or quantisations
-    // would not see it so; the sets are then wider than they must be.)
-    bool unrounded = s.profile.elide_final_cast;
-    for (ValueId id : node.outputs) unrounded = unrounded && (id == AbsentValue || !s.is_output[static_cast<std::size_t>(id)]);
-    Limits rest = limits;
-    rest.memory_bytes = limits.memory_bytes - alive;
-    auto outputs = evaluate_allowed(*program, arguments, s.profile, rest, nullptr, unrounded);
-    if (!outputs) return at_node(std::move(outputs).error(), g, node);
-    arguments.clear();
-    points.clear();
-    for (ValueId id : node.inputs) {
-      if (id == AbsentValue) continue;
-      auto& v = values[static_cast<std::size_t>(id)];
-      if (--left[static_cast<std::size_t>(id)] > 0 || !v) continue;
-      alive -= std::min(alive, bytes_of(*v));
-      v.reset();
+    auto results = s.run_node(run, n, n < alternatives.size() ? alternatives[n] : std::vector<std::uint8_t>());
+    if (!results) return std::move(results).error();
+    for (ValueId id : s.reads[n]) {
+      auto& v = run.values[static_cast<std::size_t>(id)];
+      if (--run.left[static_cast<std::size_t>(id)] > 0 || !v.is_present()) continue;
+      run.alive -= std::min(run.alive, bytes_of(v));
+      v = AllowedDatum();
     }
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       const ValueId id = node.outputs[k];
-      if (id == AbsentValue || left[static_cast<std::size_t>(id)] == 0) continue;
-      if (k >= outputs->size() || !(*outputs)[k])
+      if (id == AbsentValue || run.left[static_cast<std::size_t>(id)] == 0) continue;
+      if (k >= results->size() || (!(*results)[k].is_present() && !may_be_nothing(*s.specification, node, k)))
         return at_node(graph_error(g, ErrorKind::Requirement, fmt::format("output {} is used, but the definition gives none here", k)), g, node);
-      alive += bytes_of(*(*outputs)[k]);
-      values[static_cast<std::size_t>(id)] = std::move(*(*outputs)[k]);
+      run.alive += bytes_of((*results)[k]);
+      run.values[static_cast<std::size_t>(id)] = std::move((*results)[k]);
     }
     if (progress) progress(n);
   }
+  std::vector<AllowedDatum> out;
+  for (ValueId id : g.outputs) out.push_back(s.at(run, id));
+  return out;
+}
+
+Result<std::vector<AllowedTensor>> AllowedSession::run(std::span<const std::optional<AllowedTensor>> inputs, const Limits& limits) {
+  auto values = run_values(std::vector<AllowedDatum>(inputs.begin(), inputs.end()), {}, limits);
+  if (!values) return std::move(values).error();
+  const Graph& g = *state_->graph;
   std::vector<AllowedTensor> out;
-  for (ValueId id : g.outputs) {
-    auto v = at(id);
-    if (!v) return graph_error(g, ErrorKind::Input, fmt::format("the output \"{}\" has no value", g.values[static_cast<std::size_t>(id)].name));
-    out.push_back(std::move(*v));
+  for (std::size_t k = 0; k < values->size(); ++k) {
+    const std::string& name = g.values[static_cast<std::size_t>(g.outputs[k])].name;
+    if (!(*values)[k].is_present()) return graph_error(g, ErrorKind::Input, fmt::format("the output \"{}\" has no value", name));
+    if (!(*values)[k].tensor()) return graph_error(g, ErrorKind::Unsupported, fmt::format("the output \"{}\" is a sequence; a tensor is needed here", name));
+    out.push_back(*(*values)[k].tensor());
   }
   return out;
 }

@@ -10,8 +10,12 @@
 
 #include "interp/allowed/allowed.h"
 #include "interp/session/call.h"
+#include "interp/session/session.h"
+#include "spec/core/datum.h"
 
 namespace ulpian::interp {
+
+using AllowedDatum = BasicDatum<AllowedTensor>;
 
 class AllowedSession {
 public:
@@ -22,6 +26,8 @@ public:
   // As SessionOptions::alternatives.
   std::vector<std::vector<std::uint8_t>> alternatives;
   // In the order of the graph's inputs; one that is empty takes its constant.
+  Result<std::vector<AllowedDatum>> run_values(std::span<const AllowedDatum> inputs, const BasicCaptured<AllowedTensor>& captured = {}, const Limits& limits = {});
+  // The same where inputs and outputs are tensors; another output is an error.
   Result<std::vector<AllowedTensor>> run(std::span<const std::optional<AllowedTensor>> inputs, const Limits& limits = {});
 
 private:

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "interp/evaluate/evaluate.h"
+#include "interp/session/graph_host.h"
 #include "interp/scalar/scalar.h"
 
 namespace ulpian::interp {
@@ -35,7 +36,31 @@ Diagnostic at_node(Diagnostic d, const Graph& graph, const Node& node) {
   return d;
 }
 
-language::Call describe_call(const language::Specification& specification, const Node& node, std::span<const std::optional<Tensor>> inputs) {
+std::vector<ValueId> reads_with_bodies(const Graph& graph, const Node& node, std::map<std::string, ValueId>& names) {
+  std::vector<ValueId> out;
+  for (ValueId v : node.inputs)
+    if (v != AbsentValue) out.push_back(v);
+  for_each_body(node, [&](const Graph& body) {
+    if (!body.captured.empty() && names.empty())
+      for (std::size_t k = 0; k < graph.values.size(); ++k) names.emplace(graph.values[k].name, static_cast<ValueId>(k));
+    for (const auto& [id, name] : body.captured)
+      if (auto it = names.find(name); it != names.end()) out.push_back(it->second);
+  });
+  return out;
+}
+
+bool may_be_nothing(const language::Specification& specification, const Node& node, std::size_t output) {
+  const language::OperatorDefinition* definition = specification.find(node.op, node.version);
+  std::size_t k = 0;
+  if (definition)
+    for (const language::Clause& c : definition->clauses)
+      if (c.kind == language::ClauseKind::Out && (k++ == output || c.variadic)) return c.any_kind;
+  return false;
+}
+
+std::vector<Datum> as_data(std::span<const std::optional<Tensor>> values) { return {values.begin(), values.end()}; }
+
+language::Call describe_call(const language::Specification& specification, const Node& node, std::span<const Datum> inputs) {
   language::Call call;
   call.op = node.op;
   call.version = node.version;
@@ -44,28 +69,18 @@ language::Call describe_call(const language::Specification& specification, const
   while (call.outputs > 1 && node.outputs[call.outputs - 1] == AbsentValue) --call.outputs;
   const std::vector<bool> lends = static_inputs(specification, node);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    language::InputDescription d;
-    d.present = inputs[k].has_value();
-    if (inputs[k]) {
-      d.type = inputs[k]->type();
-      for (std::int64_t n : inputs[k]->extents()) d.extents.push_back({n, {}});
-      if (k < lends.size() && lends[k]) d.value = *inputs[k];
-    }
+    language::InputDescription d = describe(inputs[k]);
+    if (k < lends.size() && lends[k])
+      if (const Tensor* t = inputs[k].tensor()) d.value = *t;
     call.inputs.push_back(std::move(d));
   }
   return call;
 }
 
 struct Call::State {
-  struct Signature {
-    bool present = false;
-    ElementType type = ElementType::F32;
-    Extents extents;
-    std::optional<Tensor> value;
-  };
   core::Program program;
   std::optional<Plan> plan;
-  std::vector<Signature> signature;
+  std::vector<language::InputDescription> signature;
 };
 
 Call::Call() : state_(std::make_unique<State>()) {}
@@ -73,35 +88,31 @@ Call::~Call() = default;
 
 const core::Program& Call::program() const { return state_->program; }
 
+Status check_types(std::span<const Datum> inputs) {
+  for (const Datum& v : inputs)
+    for (std::size_t k = 0; k < v.count(); ++k)
+      if (const ElementType type = v.part(k).type(); is_complex(type) || type == ElementType::String) {
+        // Moving such elements needs no arithmetic, but their storage is not the evaluators' yet.
+        Diagnostic d;
+        d.kind = ErrorKind::Unsupported;
+        d.message = fmt::format("elements of type {} are not evaluated in this edition", name_of(type));
+        return d;
+      }
+  return success();
+}
+
 Result<std::shared_ptr<const Call>> Call::make(const language::Specification& specification, const Graph& graph, const Node& node,
-                                               std::span<const std::optional<Tensor>> inputs, Evaluator evaluator,
+                                               std::span<const Datum> inputs, Evaluator evaluator,
                                                const std::vector<std::uint8_t>& alternatives, const block::Options& block, const Limits& limits) {
-  for (const std::optional<Tensor>& t : inputs)
-    if (t && (is_complex(t->type()) || t->type() == ElementType::String)) {
-      // Moving such elements needs no arithmetic, but their storage is not the evaluators' yet.
-      Diagnostic d;
-      d.kind = ErrorKind::Unsupported;
-      d.message = fmt::format("elements of type {} are not evaluated in this edition", name_of(t->type()));
-      return at_node(std::move(d), graph, node);
-    }
+  if (Status s = check_types(inputs); !s) return at_node(s.error(), graph, node);
   language::Call description = describe_call(specification, node, inputs);
   description.alternatives = alternatives;
-  language::ElaborationLimits elaboration;
-  elaboration.deadline = limits.deadline;
-  elaboration.cancelled = limits.cancelled;
-  auto program = language::elaborate(specification, description, elaboration);
+  auto program = language::elaborate(specification, description, elaboration_limits(limits));
   if (!program) return at_node(std::move(program).error(), graph, node);
   std::shared_ptr<Call> call(new Call());
   State& s = *call->state_;
   s.program = std::move(*program);
-  for (const language::InputDescription& d : description.inputs) {
-    State::Signature g;
-    g.present = d.present;
-    g.type = d.type;
-    for (const auto& e : d.extents) g.extents.push_back(e.extent);
-    g.value = d.value;
-    s.signature.push_back(std::move(g));
-  }
+  s.signature = std::move(description.inputs);
   if (evaluator == Evaluator::Block) {
     auto plan = Plan::make(s.program, block);
     if (!plan) return at_node(std::move(plan).error(), graph, node);
@@ -110,15 +121,29 @@ Result<std::shared_ptr<const Call>> Call::make(const language::Specification& sp
   return std::shared_ptr<const Call>(std::move(call));
 }
 
-bool Call::serves(std::span<const std::optional<Tensor>> inputs) const {
+namespace {
+
+bool like(const language::InputDescription& d, const Tensor& t) {
+  if (d.type != t.type() || d.extents.size() != t.extents().size()) return false;
+  for (std::size_t k = 0; k < d.extents.size(); ++k)
+    if (d.extents[k].extent != t.extents()[k]) return false;
+  return !d.value || d.value->bytes().data() == t.bytes().data() || same_elements(*d.value, t);
+}
+
+}  // namespace
+
+bool Call::serves(std::span<const Datum> inputs) const {
   const auto& signature = state_->signature;
   if (inputs.size() != signature.size()) return false;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    const State::Signature& g = signature[k];
-    if (g.present != inputs[k].has_value()) return false;
-    if (!g.present) continue;
-    if (g.type != inputs[k]->type() || g.extents != inputs[k]->extents()) return false;
-    if (g.value && !(g.value->bytes().data() == inputs[k]->bytes().data() || same_elements(*g.value, *inputs[k]))) return false;
+    const language::InputDescription& d = signature[k];
+    if (d.present != inputs[k].is_present()) return false;
+    if (const Tensor* t = inputs[k].tensor(); t && (d.is_sequence || !like(d, *t))) return false;
+    const Datum::Sequence* s = inputs[k].sequence();
+    if (!s) continue;
+    if (!d.is_sequence || d.type != s->type || d.items.size() != s->items.size()) return false;
+    for (std::size_t j = 0; j < s->items.size(); ++j)
+      if (!like(d.items[j], s->items[j])) return false;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 // One operator call made ready: elaborated for the types, extents and static values of its inputs, and planned.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "interp/evaluate/evaluate.h"
 #include "interp/limits.h"
+#include "spec/core/datum.h"
 #include "spec/core/graph.h"
 #include "spec/core/program.h"
 #include "spec/language/elaborate.h"
@@ -17,21 +19,30 @@ namespace ulpian::interp {
 
 using MaybeTensors = std::vector<std::optional<Tensor>>;
 
+std::vector<Datum> as_data(std::span<const std::optional<Tensor>> values);
+
 enum class Evaluator : std::uint8_t { Block, Scalar };
 
+// A call that holds no graphs.
 class Call {
 public:
   // Errors carry the node's description and place. `inputs` as Node::inputs, empty where absent.
   static Result<std::shared_ptr<const Call>> make(const language::Specification& specification, const Graph& graph, const Node& node,
-                                                  std::span<const std::optional<Tensor>> inputs, Evaluator evaluator = Evaluator::Block,
+                                                  std::span<const Datum> inputs, Evaluator evaluator = Evaluator::Block,
                                                   const std::vector<std::uint8_t>& alternatives = {}, const block::Options& block = {},
                                                   const Limits& limits = {});
+  static Result<std::shared_ptr<const Call>> make(const language::Specification& specification, const Graph& graph, const Node& node,
+                                                  std::span<const std::optional<Tensor>> inputs, Evaluator evaluator = Evaluator::Block,
+                                                  const std::vector<std::uint8_t>& alternatives = {}, const block::Options& block = {},
+                                                  const Limits& limits = {}) {
+    return make(specification, graph, node, as_data(inputs), evaluator, alternatives, block, limits);
+  }
   ~Call();
 
   const core::Program& program() const;
   // Whether this call serves these inputs, too: equal types and extents, and equal elements of static inputs.
-  bool serves(std::span<const std::optional<Tensor>> inputs) const;
-  // The canonical answer. `undefined` (if given) receives the condition under which the standard says nothing.
+  bool serves(std::span<const Datum> inputs) const;
+  // The canonical answer, per output of the program. `undefined` (if given) receives the condition under which the standard says nothing.
   Result<MaybeTensors> run(std::span<const std::optional<Tensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined = nullptr) const;
 
 private:
@@ -41,7 +52,16 @@ private:
 };
 
 // The call as the language takes it: attributes and the descriptions of inputs, elements included for `static` ones.
-language::Call describe_call(const language::Specification& specification, const Node& node, std::span<const std::optional<Tensor>> inputs);
+language::Call describe_call(const language::Specification& specification, const Node& node, std::span<const Datum> inputs);
+
+// Whether the evaluators hold these elements.
+Status check_types(std::span<const Datum> inputs);
+
+// A node's inputs and what its bodies read of the graph around, each as often as it is read; absent ones left out. `names` is filled with the
+// values of the graph by name when first needed.
+std::vector<ValueId> reads_with_bodies(const Graph& graph, const Node& node, std::map<std::string, ValueId>& names);
+// Whether the definition lets this result be nothing.
+bool may_be_nothing(const language::Specification& specification, const Node& node, std::size_t output);
 
 // Names the node in a message: `Conv "conv1": ...` (model.onnx, node 3).
 Diagnostic at_node(Diagnostic diagnostic, const Graph& graph, const Node& node);

@@ -1,11 +1,11 @@
 #include "interp/session/examples.h"
 
 #include <cmath>
+#include <variant>
 
 #include <fmt/format.h>
 
-#include "interp/evaluate/evaluate.h"
-#include "interp/scalar/scalar.h"
+#include "interp/session/machine_world.h"
 #include "spec/language/elaborate.h"
 
 namespace ulpian::interp {
@@ -38,37 +38,58 @@ std::optional<std::string> compare(const language::Example::Expected& e, const T
   return std::nullopt;
 }
 
-}  // namespace
+// The results of an example's call, or what it fails with.
+std::variant<std::vector<Datum>, ExampleFailure> results_of_call(const std::shared_ptr<const language::Specification>& specification, const language::Example& example,
+                                                                 Evaluator evaluator, const Limits& limits, std::optional<Diagnostic>* undefined) {
+  SessionOptions options;
+  options.evaluator = evaluator;
+  BodySessions bodies;
+  GraphHost<MachineWorld> host({specification, &options, &bodies, {}, nullptr}, limits);
+  host.add(example.inputs);
+  const bool hosted = language::holds_graphs(*example.definition);
+  auto program = language::elaborate(*specification, example.call, elaboration_limits(limits), hosted ? &host : nullptr);
+  if (!program) return ExampleFailure{to_string(program.error()), program.error().kind, {}};
+  if (auto broken = core::verify(*program)) return ExampleFailure{"the core program is malformed: " + *broken, {}, {}};
+  auto outputs = run_program(*program, host.values(), options, limits, undefined);
+  if (!outputs) return ExampleFailure{to_string(outputs.error()), {}, outputs.error().kind};
+  return results_of(*program, std::move(*outputs));
+}
 
-std::optional<ExampleFailure> outcome_of(const language::Specification& specification, const language::Example& example, Evaluator evaluator, const Limits& limits) {
-  language::ElaborationLimits elaboration;
-  elaboration.deadline = limits.deadline;
-  elaboration.cancelled = limits.cancelled;
-  auto program = language::elaborate(specification, example.call, elaboration);
-  std::optional<Diagnostic> undefined;
-  Result<MaybeTensors> outputs = MaybeTensors{};
-  if (!program) outputs = std::move(program).error();
-  else if (auto broken = core::verify(*program)) return ExampleFailure{"the core program is malformed: " + *broken, {}, {}};
-  else if (evaluator == Evaluator::Scalar) outputs = evaluate_scalar(*program, example.inputs, limits, &undefined);
-  else outputs = evaluate(*program, example.inputs, limits, &undefined);
-  if (!outputs) {
-    const ErrorKind kind = outputs.error().kind;
-    if (example.expects_error && kind == ErrorKind::Requirement) return std::nullopt;
-    ExampleFailure failure{to_string(outputs.error()), {}, {}};
-    (program ? failure.evaluation : failure.elaboration) = kind;
-    return failure;
+std::string_view kind_of(const Datum& v) { return v.tensor() ? "a tensor" : v.sequence() ? "a sequence" : "nothing"; }
+std::string_view kind_of(core::ResultKind kind) {
+  return kind == core::ResultKind::Tensor ? "a tensor" : kind == core::ResultKind::Sequence ? "a sequence" : "nothing";
+}
+
+std::optional<std::string> difference(const language::Example& example, const std::vector<Datum>& results) {
+  for (const auto& r : example.expected_results) {
+    if (r.output >= results.size()) return fmt::format("there is no output {}", r.name);
+    const Datum& got = results[r.output];
+    if (kind_of(got) != kind_of(r.kind)) return fmt::format("{} is {}; {} is expected", r.name, kind_of(got), kind_of(r.kind));
+    if (got.sequence() && got.count() != r.count) return fmt::format("{} holds {} tensors; {} are expected", r.name, got.count(), r.count);
   }
-  if (example.expects_error) return ExampleFailure{undefined ? "undefined, where a refusal is expected: " + undefined->message : "an error is expected, but there is an answer", {}, {}};
-  for (const language::Example::Expected& e : example.expected) {
-    if (e.output >= outputs->size() || !(*outputs)[e.output]) return ExampleFailure{fmt::format("there is no output {}", e.name), {}, {}};
-    if (auto wrong = compare(e, *(*outputs)[e.output])) return ExampleFailure{*wrong, {}, {}};
-  }
+  for (const language::Example::Expected& e : example.expected)
+    if (auto wrong = compare(e, results[e.output].part(e.part))) return wrong;
   return std::nullopt;
 }
 
-std::optional<std::string> failure_of(const language::Specification& specification, const language::Example& example, Evaluator evaluator) {
+}  // namespace
+
+std::optional<ExampleFailure> outcome_of(const std::shared_ptr<const language::Specification>& specification, const language::Example& example, Evaluator evaluator,
+                                         const Limits& limits) {
+  std::optional<Diagnostic> undefined;
+  const auto got = results_of_call(specification, example, evaluator, limits, &undefined);
+  if (const auto* failure = std::get_if<ExampleFailure>(&got)) {
+    const bool refused = failure->elaboration == ErrorKind::Requirement || failure->evaluation == ErrorKind::Requirement;
+    return example.expects_error && refused ? std::nullopt : std::optional(*failure);
+  }
+  if (example.expects_error) return ExampleFailure{undefined ? "undefined, where a refusal is expected: " + undefined->message : "an error is expected, but there is an answer", {}, {}};
+  if (auto wrong = difference(example, std::get<std::vector<Datum>>(got))) return ExampleFailure{std::move(*wrong), {}, {}};
+  return std::nullopt;
+}
+
+std::optional<std::string> failure_of(const std::shared_ptr<const language::Specification>& specification, const language::Example& example, Evaluator evaluator) {
   auto failure = outcome_of(specification, example, evaluator, {});
-  return failure ? std::optional(failure->message) : std::nullopt;
+  return failure ? std::optional(std::move(failure->message)) : std::nullopt;
 }
 
 }  // namespace ulpian::interp

@@ -1,6 +1,7 @@
 // The examples of definitions, run: what `ulpian spec check` and the tests of the specification do.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -16,7 +17,8 @@ struct ExampleFailure {
 };
 
 // What is wrong with the example's outcome, or nothing. The limits hold for elaboration, too.
-std::optional<ExampleFailure> outcome_of(const language::Specification& specification, const language::Example& example, Evaluator evaluator, const Limits& limits);
-std::optional<std::string> failure_of(const language::Specification& specification, const language::Example& example, Evaluator evaluator);
+std::optional<ExampleFailure> outcome_of(const std::shared_ptr<const language::Specification>& specification, const language::Example& example, Evaluator evaluator,
+                                         const Limits& limits);
+std::optional<std::string> failure_of(const std::shared_ptr<const language::Specification>& specification, const language::Example& example, Evaluator evaluator);
 
 }  // namespace ulpian::interp

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "interp/session/machine_world.h"
+
 namespace ulpian::interp {
 namespace {
 
@@ -33,9 +35,40 @@ struct Session::State {
   std::shared_ptr<const Graph> graph;
   SessionOptions options;
   std::vector<std::shared_ptr<const Call>> calls;  // per node, of the last run
+  std::vector<std::vector<ValueId>> reads;         // per node: its inputs and what its bodies capture, as often as it reads them
   std::vector<int> uses;                           // per value: by nodes and outputs
   std::map<ValueId, Tensor> constants;
+  std::map<std::string, ValueId> names;            // of values that bodies capture
+  BodySessions bodies;
+
+  // One run.
+  struct Run {
+    std::vector<Datum> values;
+    std::vector<int> left;
+    std::vector<std::int64_t> counted;
+    std::int64_t alive = 0;  // bytes of values that calls made
+    const Limits* limits = nullptr;
+    RunNotes* notes = nullptr;
+  };
+  void release(Run& run, ValueId id) const {
+    const auto v = static_cast<std::size_t>(id);
+    if (--run.left[v] > 0 || constants.count(id)) return;
+    run.alive -= run.counted[v];
+    run.values[v] = Datum();
+  }
+  Result<std::vector<Datum>> run_node(Run& run, std::size_t n);
+  Result<std::vector<Datum>> run_hosted(Run& run, const Node& node, std::span<const Datum> arguments, const Limits& rest, std::optional<Diagnostic>* undefined);
 };
+
+namespace {
+
+std::int64_t bytes_of(const Datum& v) {
+  std::int64_t out = 0;
+  for (std::size_t k = 0; k < v.count(); ++k) out += static_cast<std::int64_t>(v.part(k).bytes().size());
+  return out;
+}
+
+}  // namespace
 
 Session::Session(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, SessionOptions options)
     : state_(std::make_unique<State>()) {
@@ -45,9 +78,10 @@ Session::Session(std::shared_ptr<const language::Specification> specification, s
   const Graph& g = *state_->graph;
   state_->calls.resize(g.nodes.size());
   state_->uses.resize(g.values.size(), 0);
-  for (const Node& n : g.nodes)
-    for (ValueId v : n.inputs)
-      if (v != AbsentValue) ++state_->uses[static_cast<std::size_t>(v)];
+  for (const Node& n : g.nodes) {
+    const auto& reads = state_->reads.emplace_back(reads_with_bodies(g, n, state_->names));
+    for (ValueId v : reads) ++state_->uses[static_cast<std::size_t>(v)];
+  }
   for (ValueId v : g.outputs) ++state_->uses[static_cast<std::size_t>(v)];
   for (const auto& [id, tensor] : g.constants) state_->constants.emplace(id, tensor);
 }
@@ -58,23 +92,24 @@ Session& Session::operator=(Session&&) noexcept = default;
 
 const Graph& Session::graph() const { return *state_->graph; }
 
-Status Session::check_inputs(std::span<const std::optional<Tensor>> inputs) const {
+Status Session::check_inputs(std::span<const Datum> inputs) const {
   const Graph& g = *state_->graph;
   if (inputs.size() > g.inputs.size())
     return input_error(g, fmt::format("{} inputs are given; the model takes {}", inputs.size(), g.inputs.size()));
   std::map<std::string, std::pair<std::int64_t, std::string>> symbols;
   for (std::size_t k = 0; k < g.inputs.size(); ++k) {
     const GraphValue& v = g.values[static_cast<std::size_t>(g.inputs[k])];
-    if (k >= inputs.size() || !inputs[k]) {
-      if (state_->constants.count(g.inputs[k])) continue;
+    if (k >= inputs.size() || !inputs[k].is_present()) {
+      if (state_->constants.count(g.inputs[k]) || v.is_optional) continue;
       return input_error(g, fmt::format("input {} (\"{}\") is missing", k, v.name), fmt::format("give it as input_{}.npy, or --input {}=FILE", k, v.name));
     }
-    const Tensor& t = *inputs[k];
-    if (v.is_sequence || v.is_optional) {
-      Diagnostic d = input_error(g, fmt::format("input \"{}\" is a sequence or optional; those are not evaluated in this edition", v.name));
-      d.kind = ErrorKind::Unsupported;
-      return d;
+    if (const Datum::Sequence* s = inputs[k].sequence()) {
+      if (!v.is_sequence && v.type) return input_error(g, fmt::format("input {} (\"{}\") is a sequence; the model declares a tensor", k, v.name));
+      if (v.type && *v.type != s->type) return input_error(g, fmt::format("input {} (\"{}\") is a sequence of {}; the model declares {}", k, v.name, name_of(s->type), name_of(*v.type)));
+      continue;
     }
+    if (v.is_sequence) return input_error(g, fmt::format("input {} (\"{}\") is a tensor; the model declares a sequence", k, v.name));
+    const Tensor& t = *inputs[k].tensor();
     if (v.type && *v.type != t.type())
       return input_error(g, fmt::format("input {} (\"{}\") holds {}; the model declares {}", k, v.name, name_of(t.type()), name_of(*v.type)));
     if (!v.extents) continue;
@@ -94,64 +129,112 @@ Status Session::check_inputs(std::span<const std::optional<Tensor>> inputs) cons
   return success();
 }
 
-Result<std::vector<Tensor>> Session::run(std::span<const std::optional<Tensor>> inputs, const Limits& limits, RunNotes* notes) {
+// The results of one node.
+Result<std::vector<Datum>> Session::State::run_node(Run& run, std::size_t n) {
+  const Node& node = graph->nodes[n];
+  std::vector<Datum> arguments(node.inputs.size());
+  for (std::size_t k = 0; k < node.inputs.size(); ++k)
+    if (node.inputs[k] != AbsentValue) arguments[k] = run.values[static_cast<std::size_t>(node.inputs[k])];
+  Limits rest = *run.limits;
+  rest.memory_bytes = run.limits->memory_bytes - run.alive;
+  std::optional<Diagnostic> undefined;
+  auto noted = [&] {
+    if (undefined && run.notes) run.notes->undefined.push_back(at_node(std::move(*undefined), *graph, node));
+  };
+  const language::OperatorDefinition* definition = specification->find(node.op, node.version);
+  if (definition && language::holds_graphs(*definition)) {
+    auto results = run_hosted(run, node, arguments, rest, &undefined);
+    if (results) noted();
+    return results;
+  }
+  if (!calls[n] || !calls[n]->serves(arguments)) {
+    const auto& readings = options.alternatives;
+    auto call = Call::make(*specification, *graph, node, arguments, options.evaluator, n < readings.size() ? readings[n] : std::vector<std::uint8_t>(), options.block, *run.limits);
+    if (!call) return std::move(call).error();
+    calls[n] = std::move(*call);
+  }
+  auto outputs = calls[n]->run(flattened(std::span<const Datum>(arguments)), rest, &undefined);
+  if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
+  noted();
+  return results_of(calls[n]->program(), std::move(*outputs));
+}
+
+Result<std::vector<Datum>> Session::State::run_hosted(Run& run, const Node& node, std::span<const Datum> arguments, const Limits& rest,
+                                                      std::optional<Diagnostic>* undefined) {
+  if (Status s = check_types(arguments); !s) return at_node(s.error(), *graph, node);
+  auto captured = [&](const std::string& name) -> const Datum* {
+    auto it = names.find(name);
+    return it == names.end() ? nullptr : &run.values[static_cast<std::size_t>(it->second)];
+  };
+  GraphHost<MachineWorld> host({specification, &options, &bodies, captured, run.notes}, rest);
+  host.add(flattened(arguments));
+  auto program = language::elaborate(*specification, describe_call(*specification, node, arguments), elaboration_limits(rest), &host);
+  if (!program) return at_node(std::move(program).error(), *graph, node);
+  auto outputs = run_program(*program, host.values(), options, rest, undefined);
+  if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
+  return results_of(*program, std::move(*outputs));
+}
+
+Result<std::vector<Datum>> Session::run_values(std::span<const Datum> inputs, const Captured& captured, const Limits& limits, RunNotes* notes) {
   if (Status s = check_inputs(inputs); !s) return s.error();
   State& s = *state_;
   const Graph& g = *s.graph;
-  std::vector<std::optional<Tensor>> values(g.values.size());
-  std::vector<int> left = s.uses;
-  std::int64_t alive = 0;  // bytes of values that calls made
-  std::vector<std::int64_t> counted(g.values.size(), 0);
-  for (const auto& [id, tensor] : s.constants) values[static_cast<std::size_t>(id)] = tensor;
+  State::Run run;
+  run.values.resize(g.values.size());
+  run.left = s.uses;
+  run.counted.resize(g.values.size(), 0);
+  run.limits = &limits;
+  run.notes = notes;
+  for (const auto& [id, tensor] : s.constants) run.values[static_cast<std::size_t>(id)] = tensor;
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (inputs[k]) values[static_cast<std::size_t>(g.inputs[k])] = *inputs[k];
-  auto release = [&](ValueId id) {
-    const auto v = static_cast<std::size_t>(id);
-    if (--left[v] > 0 || s.constants.count(id)) return;
-    alive -= counted[v];
-    values[v].reset();
-  };
+    if (inputs[k].is_present()) run.values[static_cast<std::size_t>(g.inputs[k])] = inputs[k];
+  for (const auto& [id, name] : g.captured) {
+    const Datum* v = captured ? captured(name) : nullptr;
+    if (!v) return input_error(g, fmt::format("the value \"{}\" of the graph around is not known here", name));
+    run.values[static_cast<std::size_t>(id)] = *v;
+  }
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
     const Node& node = g.nodes[n];
     const auto start = std::chrono::steady_clock::now();
-    std::vector<std::optional<Tensor>> arguments(node.inputs.size());
-    for (std::size_t k = 0; k < node.inputs.size(); ++k)
-      if (node.inputs[k] != AbsentValue) arguments[k] = values[static_cast<std::size_t>(node.inputs[k])];
-    if (!s.calls[n] || !s.calls[n]->serves(arguments)) {
-      const auto& readings = s.options.alternatives;
-      auto call = Call::make(*s.specification, g, node, arguments, s.options.evaluator, n < readings.size() ? readings[n] : std::vector<std::uint8_t>(), s.options.block, limits);
-      if (!call) return std::move(call).error();
-      s.calls[n] = std::move(*call);
-    }
-    Limits rest = limits;
-    rest.memory_bytes = limits.memory_bytes - alive;
-    std::optional<Diagnostic> undefined;
-    auto outputs = s.calls[n]->run(arguments, rest, &undefined);
-    if (!outputs) return at_node(std::move(outputs).error(), g, node);
-    if (undefined && notes) notes->undefined.push_back(at_node(std::move(*undefined), g, node));
-    arguments.clear();
-    for (ValueId id : node.inputs)
-      if (id != AbsentValue) release(id);
+    auto results = s.run_node(run, n);
+    if (!results) return std::move(results).error();
+    for (ValueId id : s.reads[n]) s.release(run, id);
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       const ValueId id = node.outputs[k];
-      if (id == AbsentValue || left[static_cast<std::size_t>(id)] == 0) continue;
-      if (k >= outputs->size() || !(*outputs)[k]) {
+      if (id == AbsentValue || run.left[static_cast<std::size_t>(id)] == 0) continue;
+      const auto v = static_cast<std::size_t>(id);
+      if (k >= results->size() || (!(*results)[k].is_present() && !g.values[v].is_optional && !may_be_nothing(*s.specification, node, k))) {
         Diagnostic d;
         d.kind = ErrorKind::Requirement;
         d.message = fmt::format("output {} is used, but the definition gives none here", k);
         return at_node(std::move(d), g, node);
       }
-      counted[static_cast<std::size_t>(id)] = static_cast<std::int64_t>((*outputs)[k]->bytes().size());
-      alive += counted[static_cast<std::size_t>(id)];
-      values[static_cast<std::size_t>(id)] = std::move(*(*outputs)[k]);
+      run.counted[v] = bytes_of((*results)[k]);
+      run.alive += run.counted[v];
+      run.values[v] = std::move((*results)[k]);
     }
     if (s.options.progress) s.options.progress(n, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
+  std::vector<Datum> out;
+  for (ValueId id : g.outputs) out.push_back(run.values[static_cast<std::size_t>(id)]);
+  return out;
+}
+
+Result<std::vector<Tensor>> Session::run(std::span<const std::optional<Tensor>> inputs, const Limits& limits, RunNotes* notes) {
+  auto values = run_values(as_data(inputs), {}, limits, notes);
+  if (!values) return std::move(values).error();
+  const Graph& g = *state_->graph;
   std::vector<Tensor> out;
-  for (ValueId id : g.outputs) {
-    const auto& v = values[static_cast<std::size_t>(id)];
-    if (!v) return input_error(g, fmt::format("the output \"{}\" has no value", g.values[static_cast<std::size_t>(id)].name));
-    out.push_back(*v);
+  for (std::size_t k = 0; k < values->size(); ++k) {
+    const Datum& v = (*values)[k];
+    const std::string& name = g.values[static_cast<std::size_t>(g.outputs[k])].name;
+    if (!v.is_present()) return input_error(g, fmt::format("the output \"{}\" has no value", name));
+    if (!v.tensor()) {
+      Diagnostic d = input_error(g, fmt::format("the output \"{}\" is a sequence; a tensor is needed here", name));
+      d.kind = ErrorKind::Unsupported;
+      return d;
+    }
+    out.push_back(*v.tensor());
   }
   return out;
 }

@@ -28,6 +28,10 @@ struct RunNotes {
   std::vector<Diagnostic> undefined;
 };
 
+// Values of the graph around that a body reads, by name; null where there is none.
+template <typename T> using BasicCaptured = std::function<const BasicDatum<T>*(const std::string& name)>;
+using Captured = BasicCaptured<Tensor>;
+
 class Session {
 public:
   Session(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, SessionOptions options = {});
@@ -38,8 +42,11 @@ public:
   const Graph& graph() const;
   // The inputs that a user gives: those of the graph, in order. One with a constant of its own is optional.
   // Checks types and declared extents (symbols must agree) before anything runs.
-  Status check_inputs(std::span<const std::optional<Tensor>> inputs) const;
+  Status check_inputs(std::span<const Datum> inputs) const;
+  Status check_inputs(std::span<const std::optional<Tensor>> inputs) const { return check_inputs(as_data(inputs)); }
   // The canonical answer of every output. Calls are kept, so that a second run on inputs of the same extents elaborates nothing.
+  Result<std::vector<Datum>> run_values(std::span<const Datum> inputs, const Captured& captured = {}, const Limits& limits = {}, RunNotes* notes = nullptr);
+  // The same where inputs and outputs are tensors; another output is an error.
   Result<std::vector<Tensor>> run(std::span<const std::optional<Tensor>> inputs, const Limits& limits = {}, RunNotes* notes = nullptr);
 
 private:

@@ -140,6 +140,15 @@ struct Recurrence {
   std::vector<TensorId> members;
 };
 
+// One result of a call: nothing, a tensor, or a sequence of tensors of one element type. Its tensors are outputs [first, first + count).
+enum class ResultKind : std::uint8_t { Nothing, Tensor, Sequence };
+struct ResultInfo {
+  ResultKind kind = ResultKind::Tensor;
+  ElementType type = ElementType::F32;  // of a sequence
+  std::uint32_t first = 0;
+  std::uint32_t count = 1;
+};
+
 struct VariableInfo {
   std::string name;
   ElementType type = ElementType::Z;
@@ -189,9 +198,11 @@ public:
   std::vector<TensorNode> tensors;
   std::vector<Recurrence> recurrences;
 
-  std::vector<TensorId> inputs;                   // per argument of the call (variadic ones flattened); None where absent or unused
+  std::vector<TensorId> inputs;                   // per argument of the call (variadic ones and sequences flattened); None where absent or unused.
+                                                  // Then what a host made while the call was elaborated (language/host.h)
   std::vector<TensorId> outputs;                  // per result; None where the definition yields none
   std::vector<std::string> output_names;
+  std::vector<ResultInfo> results;                // how the outputs form the call's results; empty where each is one
   std::vector<Condition> requirements;            // checked on the values, before the outputs
   std::vector<Condition> undefined;               // where one holds, anything conforms
   std::vector<std::int64_t> unordered_axes;       // any order of the same slices along these axes of all outputs

@@ -14,7 +14,7 @@ enum class Builtin : std::uint8_t {
   // constants
   True, False, Infinity, NotANumber, Pi, Absent,
   // of values
-  Present, Rank, Shape, TypeOf, Values, Extent, Refuse,
+  Present, IsSequence, Rank, Shape, TypeOf, Values, Extent, Refuse,
   // of lists
   Len, Range, Sort, Reverse, Find, Sum, Product, Minimum, Maximum, All, Any,
   // of strings

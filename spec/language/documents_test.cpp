@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "interp/scalar/scalar.h"
+#include "interp/session/examples.h"
 #include "spec/core/file.h"
 #include "spec/language/language_test_support.h"
 
@@ -30,36 +31,14 @@ std::vector<std::filesystem::path> documents(const std::string& suffix) {
   return out;
 }
 
-bool near(ElementType type, Bits got, Bits want, double tolerance) {
-  if (same_element(type, got, want)) return true;
-  if (tolerance == 0 || !is_float(type)) return false;
-  const double difference = to_double(type, got) - to_double(type, want);
-  return difference <= tolerance && -difference <= tolerance;
-}
-
-std::string difference(const Example::Expected& e, const std::optional<Tensor>& got) {
-  if (!got) return e.name + " is absent";
-  const auto want = e.value(got->type());
-  if (!want || (e.type && *e.type != got->type())) return e.name + " has elements of " + std::string(name_of(got->type()));
-  const bool both_empty = want->size() == 0 && got->size() == 0;
-  if (!both_empty && want->extents() != got->extents()) return e.name + " has extents " + to_string(got->extents());
-  if (got->type() == ElementType::String) return got->strings() == want->strings() ? "" : e.name + " has other strings";
-  for (std::int64_t k = 0; k < got->size(); ++k)
-    if (!near(got->type(), got->at(k), want->at(k), e.tolerance.empty() ? 0 : e.tolerance[static_cast<std::size_t>(k)]))
-      return fmt::format("{}: element {} is {}, not {}", e.name, k, Exact::of(got->type(), got->at(k)).to_string(),
-                         Exact::of(got->type(), want->at(k)).to_string());
-  return "";
-}
-
 // The error of one example's call, from elaboration or evaluation; empty where it has an answer.
-std::optional<Diagnostic> error_of(const Specification& spec, const Example& e, interp::Outputs& outputs) {
+std::optional<Diagnostic> error_of(const Specification& spec, const Example& e) {
   auto program = elaborate(spec, e.call);
   if (!program) return program.error();
   const auto broken = core::verify(*program);
   EXPECT_FALSE(broken) << e.title << ": " << broken.value_or("");
   auto answer = interp::evaluate_scalar(*program, e.inputs);
   if (!answer) return answer.error();
-  outputs = std::move(*answer);
   return std::nullopt;
 }
 
@@ -79,18 +58,8 @@ int run_examples(const std::string& file, const std::string& text) {
       for (const Example& e : *examples) {
         ++count;
         const std::string where = fmt::format("{}:{}: {}", e.place.file, e.place.line, e.title);
-        interp::Outputs outputs;
-        const auto error = error_of(**spec, e, outputs);
-        if (error || e.expects_error) {
-          EXPECT_TRUE(error && e.expects_error && error->kind == ErrorKind::Requirement) << where << ": " << (error ? to_string(*error) : "an answer");
-          continue;
-        }
-        for (const Example::Expected& x : e.expected) {
-          EXPECT_LT(x.output, outputs.size()) << where;
-          if (x.output < outputs.size()) {
-            EXPECT_EQ(difference(x, outputs[x.output]), "") << where;
-          }
-        }
+        const auto failure = interp::failure_of(*spec, e, interp::Evaluator::Scalar);
+        EXPECT_FALSE(failure) << where << ": " << failure.value_or("");
       }
     }
   return count;
@@ -127,8 +96,7 @@ std::string message_of(const std::string& text) {
     examples->push_back(plain);
   }
   for (const Example& e : *examples) {
-    interp::Outputs outputs;
-    if (auto error = error_of(**spec, e, outputs)) return to_string(*error);
+    if (auto error = error_of(**spec, e)) return to_string(*error);
   }
   return "(no error)";
 }

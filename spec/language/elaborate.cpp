@@ -70,9 +70,9 @@ Value Elaborator::list_attribute(const OperatorDefinition& op, const Clause& c, 
 Value Elaborator::attribute_value(const OperatorDefinition& op, const Clause& c, const Attribute& a) {
   const AttributeKind k = c.attribute_kind;
   if (k == AttributeKind::Graph) {
-    Context where;
-    where.file = op.file;
-    fail_requirement(where, c.at, "operators with graphs inside are not defined in this edition", ErrorKind::Unsupported);
+    const auto* graph = std::get_if<std::shared_ptr<const Graph>>(&a);
+    if (!graph || !*graph) wrong_attribute(op, c);
+    return Value::of_graph(graph->get());
   }
   if (c.is_list) return list_attribute(op, c, a);
   if (auto* n = std::get_if<std::int64_t>(&a)) {
@@ -159,6 +159,33 @@ Elaborator::Values Elaborator::results_of(Application& a) {
   return results;
 }
 
+void Elaborator::set_results(std::span<const Value> results) {
+  core::Program& p = b_.program();
+  bool plain = true;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Value& v = results[k];
+    core::ResultInfo info;
+    info.first = static_cast<std::uint32_t>(p.outputs.size());
+    if (v.is(Tag::List)) {
+      plain = false;
+      info.kind = core::ResultKind::Sequence;
+      info.type = v.type;
+      info.count = static_cast<std::uint32_t>(v.list->size);
+      for (std::size_t j = 0; j < v.list->size; ++j) {
+        p.outputs.push_back(v.list->items[j].tensor);
+        p.output_names.push_back(fmt::format("{}[{}]", result_names_[k], j));
+      }
+    } else {
+      // A result without a value keeps its place among the outputs.
+      if (v.is(Tag::Absent)) info.kind = core::ResultKind::Nothing;
+      p.outputs.push_back(v.is(Tag::Absent) ? core::None : v.tensor);
+      p.output_names.push_back(result_names_[k]);
+    }
+    p.results.push_back(info);
+  }
+  if (plain) p.results.clear();
+}
+
 core::Program Elaborator::run(const Call& call) {
   const OperatorDefinition* op = spec_.find(call.op, call.version);
   if (!op) {
@@ -173,30 +200,7 @@ core::Program Elaborator::run(const Call& call) {
   b_.program().op = call.op;
   alternatives_ = call.alternatives;
   Values inputs;
-  for (const InputDescription& in : call.inputs) {
-    if (!in.present) {
-      inputs.push_back(Value());
-      b_.program().inputs.push_back(core::None);
-      continue;
-    }
-    core::TensorNode node;
-    node.type = in.type;
-    node.kind = core::TensorKind::Input;
-    for (const ExtentDescription& e : in.extents) {
-      if (e.symbol.empty()) {
-        node.extents.push_back(b_.integer(e.extent));
-        continue;
-      }
-      auto [it, fresh] = size_symbols_.try_emplace(e.symbol, 0);
-      if (fresh) it->second = b_.fresh_size(e.symbol);
-      node.extents.push_back(b_.size(it->second));
-    }
-    const core::TensorId t = b_.add(std::move(node));
-    known_.resize(t + 1);
-    if (in.value && in.value->rank() == static_cast<int>(in.extents.size()) && in.value->type() == in.type && !is_complex(in.type)) known_[t] = in.value;
-    inputs.push_back(Value::of_tensor(t));
-    b_.program().inputs.push_back(t);
-  }
+  for (const InputDescription& in : call.inputs) inputs.push_back(add_inputs(in));
   const auto attributes = attribute_values(*op, call);
   known_.resize(b_.program().tensors.size());
   const Values results = apply_operator(*op, call.version, attributes, std::move(inputs), call.outputs);
@@ -207,9 +211,8 @@ core::Program Elaborator::run(const Call& call) {
     d.place = {op->file->path, op->at.line, 0};
     throw ElaborationError{std::move(d)};
   }
-  for (std::size_t k = 0; k < call.outputs; ++k) b_.program().outputs.push_back(results[k].is(Tag::Absent) ? core::None : results[k].tensor);
   result_names_.resize(call.outputs);
-  b_.program().output_names = result_names_;
+  set_results(std::span(results).first(call.outputs));
   for (const auto& [term, value] : path_)
     b_.program().path.push_back({value ? term : b_.primitive(Primitive::Not, term), {}, 0});
   return b_.finish();
@@ -240,9 +243,14 @@ Diagnostic of_limit(const TimeIsUp& x, const Call& call) {
 
 }  // namespace
 
-Result<core::Program> elaborate(const Specification& specification, const Call& call, const ElaborationLimits& limits) {
+bool holds_graphs(const OperatorDefinition& definition) {
+  return std::any_of(definition.clauses.begin(), definition.clauses.end(),
+                     [](const Clause& c) { return c.kind == ClauseKind::Attribute && c.attribute_kind == AttributeKind::Graph; });
+}
+
+Result<core::Program> elaborate(const Specification& specification, const Call& call, const ElaborationLimits& limits, Host* host) {
   try {
-    return Elaborator(specification, limits).run(call);
+    return Elaborator(specification, limits, {}, host).run(call);
   } catch (ElaborationError& x) {
     return std::move(x.diagnostic);
   } catch (const LimitReached& x) {

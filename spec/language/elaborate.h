@@ -11,6 +11,7 @@
 
 #include "spec/core/graph.h"
 #include "spec/core/program.h"
+#include "spec/language/host.h"
 #include "spec/language/specification.h"
 
 namespace ulpian::language {
@@ -27,6 +28,9 @@ struct InputDescription {
   std::vector<ExtentDescription> extents;
   // The elements, where they are known: read by `static` inputs (shapes, axes). Others ignore it.
   std::optional<Tensor> value;
+  // A sequence of tensors, all of `type`: an empty one, or its items. Items are no sequences.
+  bool is_sequence = false;
+  std::vector<InputDescription> items;
 };
 
 struct Call {
@@ -52,7 +56,12 @@ struct ElaborationLimits {
 
 // One program; a condition on size symbols that would need several is an error (kind Unsupported) that names it.
 // Errors: Requirement (a violated `require` or `refuse`), Undefined, Definition (the definition is wrong), Unsupported, Limit.
-Result<core::Program> elaborate(const Specification& specification, const Call& call, const ElaborationLimits& limits = {});
+// `host` runs the graphs that the call holds; without one they are refused (Unsupported). A program that a host had a part in is for these
+// values only.
+Result<core::Program> elaborate(const Specification& specification, const Call& call, const ElaborationLimits& limits = {}, Host* host = nullptr);
+
+// Whether calls of the operator hold graphs: their elaboration needs a host.
+bool holds_graphs(const OperatorDefinition& definition);
 
 // All programs that the undecided conditions lead to, each under its own path condition. Refused branches are left out.
 Result<std::vector<core::Program>> elaborate_all(const Specification& specification, const Call& call, const ElaborationLimits& limits = {});
@@ -63,11 +72,12 @@ struct Example {
   Place place;
   std::string title;                // "onnx.Conv example 2, T = f32"
   Call call;
-  std::vector<std::optional<Tensor>> inputs;
+  std::vector<std::optional<Tensor>> inputs;  // as a program takes them: sequences item by item
   bool expects_error = false;
   struct Expected {
     std::string name;
     std::size_t output = 0;            // position among the results
+    std::size_t part = 0;              // of a sequence: which tensor
     std::optional<ElementType> type;   // as declared; empty where the definition computes it
     Extents extents;                   // [0] also stands for any extents without elements
     std::vector<Exact> numbers;        // conditions are 0 and 1
@@ -78,6 +88,14 @@ struct Example {
     std::optional<Tensor> value(ElementType of) const;
   };
   std::vector<Expected> expected;
+  // What each result is; its tensors are in `expected`.
+  struct ExpectedResult {
+    std::string name;
+    std::size_t output = 0;
+    core::ResultKind kind = core::ResultKind::Tensor;
+    std::size_t count = 1;
+  };
+  std::vector<ExpectedResult> expected_results;
 };
 
 // The examples of one definition; one without a type runs at every type that holds its literals exactly.

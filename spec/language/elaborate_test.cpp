@@ -223,6 +223,7 @@ TEST(Shipped, ProgramsAreWellFormedAlsoWithEveryExtentSymbolic) {
   std::map<std::string, int> splitting, causes;
   for (const std::string& name : (*spec)->names())
     for (const OperatorDefinition* d : (*spec)->definitions(name)) {
+      if (holds_graphs(*d)) continue;  // these need a host: interp/session's tests run them
       auto examples = examples_of(**spec, *d);
       ASSERT_TRUE(examples.ok()) << to_string(examples.error());
       std::string seen;

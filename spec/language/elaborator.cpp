@@ -39,12 +39,13 @@ const std::string* Arena::keep(std::string value) {
   return strings_.back().get();
 }
 
-Elaborator::Elaborator(const Specification& specification, const ElaborationLimits& limits, std::vector<bool> decisions)
+Elaborator::Elaborator(const Specification& specification, const ElaborationLimits& limits, std::vector<bool> decisions, Host* host)
     : spec_(specification),
       limits_(limits),
       b_({.memory_bytes = limits.memory_bytes, .depth = static_cast<std::uint32_t>(limits.term_depth)}),
       arena_(limits.memory_bytes),
-      decisions_(std::move(decisions)) {}
+      decisions_(std::move(decisions)),
+      host_(host) {}
 
 void Elaborator::fail(const Context& c, Position at, std::string message, ErrorKind kind, std::string hint) const {
   Diagnostic d = c.file ? diagnose(*c.file, at, kind, std::move(message)) : Diagnostic{kind, std::move(message), {}, {}, {}, {}, {}};
@@ -253,6 +254,7 @@ void Elaborator::append_shown(std::string& out, const Value& v) const {
     case Tag::Closure: out += fmt::format("function {}", v.closure->name); return;
     case Tag::Builtin: out += "a built-in function"; return;
     case Tag::Operator: out += v.op->name; return;
+    case Tag::Graph: out += fmt::format("graph {}", v.graph->name); return;
     case Tag::Tensor: out += b_.program().tensors[v.tensor].name; return;
     case Tag::Term: out += core::to_string(b_.program(), v.term); return;
   }
@@ -271,6 +273,7 @@ std::string Elaborator::describe_kind(const Value& v) const {
     case Tag::Closure: return fmt::format("the function {}", v.closure->name);
     case Tag::Builtin: return "a built-in function";
     case Tag::Operator: return fmt::format("the operator {}", v.op->name);
+    case Tag::Graph: return fmt::format("the graph {}", v.graph->name);
     case Tag::Tensor: return fmt::format("the tensor {}", b_.program().tensors[v.tensor].name);
     case Tag::Term: return fmt::format("an element of type {}", name_of(b_.type_of(v.term)));
   }

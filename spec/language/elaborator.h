@@ -49,7 +49,7 @@ private:
 
 class Elaborator {
 public:
-  Elaborator(const Specification& specification, const ElaborationLimits& limits, std::vector<bool> decisions = {});
+  Elaborator(const Specification& specification, const ElaborationLimits& limits, std::vector<bool> decisions = {}, Host* host = nullptr);
 
   core::Program run(const Call& call);
 
@@ -153,6 +153,7 @@ private:
   core::TermId under_guards(core::TermId need);
   [[noreturn]] void too_deep(const Context& c, Position at) const;
   [[noreturn]] Value lone_splice(const Context& c, const Expr& e) const;
+  [[noreturn]] void no_graph_here(const Context& c, const Expr& e) const;
   Value eval_lambda(const Context& c, const Expr& e);
   Value eval_unary(const Context& c, const Expr& e);
   Value eval_operator_name(const Context& c, const Expr& e);
@@ -255,6 +256,7 @@ private:
   void undefined_clause(Application& a, const Clause& c);
   void function_clause(Application& a, const Clause& c);
   Values results_of(Application& a);
+  void set_results(std::span<const Value> results);
   void type_clause(Application& a, const Clause& c);
   void in_clause(Application& a, const Clause& c);
   void variadic_input(Application& a, const Clause& c);
@@ -297,6 +299,28 @@ private:
   std::map<std::string, Value> attribute_values(const OperatorDefinition& op, const Call& call);
   Value attribute_value(const OperatorDefinition& op, const Clause& c, const Attribute& a);
 
+  // --- sequences, graphs and what a host decides (elaborator_graphs.cpp)
+  Value sequence(std::span<const Value> tensors, ElementType type);
+  std::uint32_t add_place(core::TensorId t);                                // a further input of the program
+  core::TensorId add_input(const InputDescription& in);
+  Value add_inputs(const InputDescription& in);                             // a tensor, a sequence, or absent
+  Host& host_of(const Context& c, Position at);
+  core::TensorId as_tensor(const Context& c, Position at, const Value& v);  // an element becomes a tensor of rank 0
+  std::uint32_t place_of(const Context& c, Position at, core::TensorId t);  // of its value in the host's list
+  HostArgument host_argument(const Context& c, Position at, const Value& v);
+  Value call_graph(const Context& c, Position at, const Graph& graph, std::span<const Value> arguments);
+  bool decides(core::TermId t) const;                                       // whether the host can tell this term's value
+  Tensor decided(const Context& c, Position at, core::TermId t);
+  Value stacked(const Context& c, Position at, std::span<const Value> tensors);
+  struct Trips;
+  void sequence_input(Application& a, const Clause& c, const Value& v);
+  void any_input(Application& a, const Clause& c, const Value& v);
+  void loop(Application& a, const Clause& c);
+  void abandon_input(std::uint32_t place);
+  void loop_trip(Application& a, const Clause& c, Trips& trips);
+  void loop_collect(Application& a, const Clause& c, const Trips& trips);
+  void set_sequence(Application& a, OutputState& out, Position at, const Value& v);
+
   const Specification& spec_;
   ElaborationLimits limits_;
   core::Builder b_;
@@ -317,6 +341,8 @@ private:
   std::unordered_map<core::TermId, Table> tables_;     // per term that reads one: what it may still become at another type
   std::unordered_map<std::uint64_t, std::uint32_t> places_;
   std::vector<std::string> result_names_;              // of the operator applied last
+  Host* host_ = nullptr;
+  std::unordered_map<core::TensorId, std::uint32_t> host_places_;  // of tensors whose value the host has
 };
 
 // The element types that a set's name stands for: "float", "numeric", "any", ..., or one type.

@@ -34,6 +34,7 @@ ElementType Elaborator::type_argument(const Context& c, Position at, const Value
 Value Elaborator::call_other(const Context& c, const Expr& e, const Value& callee) {
   if (callee.is(Tag::Operator)) return call_operator(c, e.at, *callee.op, e);
   if (!e.named.empty()) fail(c, e.at, "only operators take named arguments");
+  if (callee.is(Tag::Graph)) return call_graph(c, e.at, *callee.graph, items(c, std::span(e.args).subspan(1)));
   if (!callee.is(Tag::Builtin)) fail(c, e.at, fmt::format("{} is no function", describe_kind(callee)));
   const auto b = static_cast<Builtin>(callee.builtin & 0xff);
   if (b == Builtin::Refuse) {
@@ -106,14 +107,8 @@ Value Elaborator::call_operator(const Context& c, Position at, const OperatorRef
   }
   Values arguments = items(c, std::span(e.args).subspan(1));
   for (Value& v : arguments) {
-    if (v.is(Tag::Tensor) || v.is(Tag::Absent)) continue;
-    // A scalar element becomes a tensor of rank 0.
-    core::TensorNode node;
-    node.name = "scalar";
-    node.kind = core::TensorKind::Comprehension;
-    node.body = to_term(c, at, v);
-    node.type = b_.type_of(node.body);
-    v = Value::of_tensor(b_.add(std::move(node)));
+    // A list of numbers or elements is no sequence; what the definition takes there, its clause says.
+    if (!v.is(Tag::Absent) && !(v.is(Tag::List) && v.type != ElementType::Z)) v = Value::of_tensor(as_tensor(c, at, v));
   }
   std::size_t results = 0;
   for (const Clause& k : definition->clauses)
@@ -125,6 +120,7 @@ Value Elaborator::call_operator(const Context& c, Position at, const OperatorRef
 Value Elaborator::call_builtin(const Context& c, Position at, Builtin b, std::span<const Value> a) {
   switch (b) {
     case Builtin::Present:
+    case Builtin::IsSequence:
     case Builtin::Rank:
     case Builtin::Shape:
     case Builtin::TypeOf:
@@ -187,6 +183,7 @@ const std::string& Elaborator::string_of(const Context& c, Position at, const Va
 
 Value Elaborator::call_tensor_builtin(const Context& c, Position at, Builtin b, const Value& x) {
   if (b == Builtin::Present) return Value::of_bool(!x.is(Tag::Absent));
+  if (b == Builtin::IsSequence) return Value::of_bool(x.is(Tag::List));
   if (b == Builtin::TypeOf) return Value::of_type(type_of(c, at, x));
   if (!x.is(Tag::Tensor)) fail(c, at, fmt::format("{} where a tensor is needed", describe_kind(x)));
   const auto& extents = b_.program().tensors[x.tensor].extents;

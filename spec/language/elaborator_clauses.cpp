@@ -86,7 +86,7 @@ void Elaborator::dispatch_clause(Application& a, const Clause& c) {
     case ClauseKind::Equation: return equation(a, c);
     case ClauseKind::Let: return let(a, c);
     case ClauseKind::Recurrence: return recurrence(a, c);
-    case ClauseKind::Loop: fail(x, c.at, "loops over graphs are not defined in this edition", ErrorKind::Unsupported);
+    case ClauseKind::Loop: return loop(a, c);
   }
   ensure(false);
 }
@@ -212,7 +212,6 @@ void Elaborator::bind_extents(Application& a, const Clause& c, const Values& ext
 
 void Elaborator::in_clause(Application& a, const Clause& c) {
   const std::string& name = spec_.symbols().name(c.name);
-  if (c.sequence) fail(a.context, c.at, "sequences are not defined in this edition", ErrorKind::Unsupported);
   if (c.variadic) return variadic_input(a, c);
   const Value v = a.next_input < a.inputs.size() ? a.inputs[a.next_input] : Value();
   ++a.next_input;
@@ -221,6 +220,13 @@ void Elaborator::in_clause(Application& a, const Clause& c) {
     a.scope.define(c.name, v);
     return;
   }
+  if (c.sequence) return sequence_input(a, c, v);
+  if (c.any_kind) {
+    any_input(a, c, v);
+    a.scope.define(c.name, v);
+    return;
+  }
+  if (v.is(Tag::List)) fail_requirement(a.context, c.at, fmt::format("{} is a sequence; a tensor is needed", name));
   ensure(v.is(Tag::Tensor));
   if (b_.node(v.tensor).kind == core::TensorKind::Input && b_.node(v.tensor).name.empty()) b_.node(v.tensor).name = name;
   match_type(a, c, b_.program().tensors[v.tensor].type);
@@ -261,6 +267,11 @@ void Elaborator::variadic_input(Application& a, const Clause& c) {
   for (; a.next_input < a.inputs.size(); ++a.next_input) {
     const Value& v = a.inputs[a.next_input];
     given.push_back(v);
+    if (c.any_kind) {
+      any_input(a, c, v);
+      continue;
+    }
+    if (v.is(Tag::List)) fail_requirement(a.context, c.at, fmt::format("input {} of {} is a sequence; a tensor is needed", given.size(), name));
     if (v.is(Tag::Absent)) fail_requirement(a.context, c.at, fmt::format("input {} of {} is missing", given.size(), name));
     core::TensorNode& node = b_.node(v.tensor);
     if (node.kind == core::TensorKind::Input && node.name.empty()) node.name = fmt::format("{}{}", name, given.size() - 1);
@@ -325,7 +336,6 @@ Value Elaborator::checked_attribute(Application& a, const Clause& c, const Value
 void Elaborator::out_clause(Application& a, const Clause& c) {
   OutputState* out = output_named(a, c.name);
   ensure(out);
-  if (c.sequence) fail(a.context, c.at, "sequences are not defined in this edition", ErrorKind::Unsupported);
   if (c.has_extents && c.each == NoSymbol) {
     out->shape = items(a.context, c.extents);
     out->has_shape = true;
@@ -429,6 +439,12 @@ void Elaborator::need_rectangular(const Context& c, Position at, const Bound& bo
 void Elaborator::set_outputs(Application& a, OutputState& out, Position at, const Value& v) {
   const std::string& name = spec_.symbols().name(out.clause->name);
   if (!v.is(Tag::List)) fail(a.context, at, fmt::format("{} is a list of outputs, not {}", name, describe_kind(v)));
+  if (out.clause->sequence || out.clause->any_kind) {
+    out.values.clear();
+    for (const Value& x : v.items()) set_sequence(a, out, at, x);
+    out.defined = true;
+    return;
+  }
   for (const Value& x : v.items())
     if (!x.is(Tag::Tensor)) fail(a.context, at, fmt::format("each output of {} is a tensor, not {}", name, describe_kind(x)));
   out.values.assign(v.items().begin(), v.items().end());
@@ -466,6 +482,10 @@ void Elaborator::set_output(Application& a, OutputState& out, Position at, const
   const Clause& c = *out.clause;
   const std::string& name = spec_.symbols().name(c.name);
   if (c.variadic || c.each != NoSymbol) return set_outputs(a, out, at, v);
+  if (c.sequence || c.any_kind) {
+    out.values.clear();
+    return set_sequence(a, out, at, v);
+  }
   if (!v.is(Tag::Tensor)) fail(a.context, at, fmt::format("the output {} is a tensor, not {}", name, describe_kind(v)));
   const ElementType has = b_.program().tensors[v.tensor].type;
   const auto want = named_type(a, c.type);

@@ -74,6 +74,7 @@ Value Elaborator::eval(const Context& c, const Expr* expr) {
     case ExprKind::Scatter: return eval_scatter(c, e);
     case ExprKind::OneOf:
     case ExprKind::WithinBody: return eval_choice(c, e);
+    case ExprKind::Graph: no_graph_here(c, e);
   }
   ensure(false);
 }
@@ -81,6 +82,10 @@ Value Elaborator::eval(const Context& c, const Expr* expr) {
 void Elaborator::too_deep(const Context& c, Position at) const { fail(c, at, "this definition recurses too deeply", ErrorKind::Limit); }
 
 Value Elaborator::lone_splice(const Context& c, const Expr& e) const { fail(c, e.at, "`...` is used only inside brackets"); }
+
+void Elaborator::no_graph_here(const Context& c, const Expr& e) const {
+  fail(c, e.at, "a graph is written only as an attribute in an example");
+}
 
 Value Elaborator::eval_lambda(const Context& c, const Expr& e) {
   Closure* k = arena_.make<Closure>();
@@ -166,6 +171,8 @@ Value Elaborator::eval_undecided_if(const Context& c, const Expr& e, const Value
   if (!condition.is(Tag::Term) || b_.type_of(condition.term) != ElementType::Bool)
     fail(c, e.args[0]->at, fmt::format("{} where a condition is needed", describe_kind(condition)));
   if (is_symbolic(condition)) return eval_symbolic_if(c, e, condition.term);
+  // Which of two branches over tensors and graphs is evaluated, the host's values say.
+  if (decides(condition.term)) return eval(c, e.args[decided(c, e.args[0]->at, condition.term).at(0) ? 1 : 2]);
   const Value a = eval(c, e.args[1]), b = eval(c, e.args[2]);
   return select(c, e.at, condition.term, a, b);
 }

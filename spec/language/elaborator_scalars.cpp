@@ -40,7 +40,8 @@ ElementType Elaborator::type_of(const Context& c, Position at, const Value& v) {
     case Tag::List:
     case Tag::Closure:
     case Tag::Builtin:
-    case Tag::Operator: fail(c, at, fmt::format("{} is no element", describe_kind(v)));
+    case Tag::Operator:
+    case Tag::Graph: fail(c, at, fmt::format("{} is no element", describe_kind(v)));
   }
   ensure(false);
 }
@@ -319,6 +320,7 @@ bool Elaborator::truth(const Context& c, Position at, const Value& v) {
     }
     throw UndecidedCondition{s.term, core::to_string(b_.program(), s.term), c.file ? Place{c.file->path, at.line, at.column} : Place{}};
   }
+  if (s.is(Tag::Term) && b_.type_of(s.term) == ElementType::Bool && decides(s.term)) return decided(c, at, s.term).at(0) != 0;
   if (s.is(Tag::Term) && b_.type_of(s.term) == ElementType::Bool)
     fail(c, at, "this condition must be known when the operator is applied, but it depends on elements");
   fail(c, at, fmt::format("{} where a condition is needed", describe_kind(s)));
@@ -329,6 +331,10 @@ std::int64_t Elaborator::static_integer(const Context& c, Position at, const Val
   if (s.is(Tag::Integer)) return s.integer;
   if (is_symbolic(s))
     fail(c, at, fmt::format("{} must be a concrete number, not the symbolic {}", what, show(s)), ErrorKind::Unsupported);
+  if (s.is(Tag::Term) && decides(s.term) && (is_integer(b_.type_of(s.term)) || b_.type_of(s.term) == ElementType::Z)) {
+    const Tensor value = decided(c, at, s.term);
+    if (auto n = Exact::of(value.type(), value.at(0)).to_int64()) return *n;
+  }
   fail(c, at, fmt::format("{} must be an integer, not {}", what, describe_kind(s)));
 }
 

@@ -6,6 +6,7 @@
 
 #include "spec/language/elaborate.h"
 #include "spec/language/elaborator.h"
+#include "spec/language/graph_literal.h"
 
 namespace ulpian::language {
 namespace {
@@ -101,6 +102,7 @@ private:
     std::map<Symbol, ElementType> types;    // of type variables
     std::map<Symbol, ElementType> dtypes;   // attributes that name a type
     Attributes attributes;
+    std::vector<std::pair<const Clause*, const Expr*>> graphs;  // attributes too, made when the version is known
   };
 
   const Clause* clause_named(ClauseKind kind, Symbol symbol) const {
@@ -112,6 +114,10 @@ private:
     Settings out;
     out.version = op_.since.front();
     for (const NamedArgument& s : c.settings) {
+      if (const Clause* a = clause_named(ClauseKind::Attribute, s.name); a && a->attribute_kind == AttributeKind::Graph) {
+        out.graphs.emplace_back(a, s.value);
+        continue;
+      }
       const Value v = eval_.evaluate_static(op_, s.value);
       if (name(s.name) == "version") {
         if (!v.is(Tag::Integer)) fail(c, "version = N names an opset version");
@@ -126,6 +132,10 @@ private:
         fail(c, fmt::format("{} is no attribute, type or version of {}", name(s.name), op_.name));
       }
     }
+    for (const auto& [a, value] : out.graphs) {
+      GraphLiteral literal{spec_, *op_.file, out.version, [&](const Clause& of, const Expr* e) { return attribute(c, of, eval_.evaluate_static(op_, e)); }};
+      out.attributes.emplace(name(a->name), literal.graph_of(value));
+    }
     return out;
   }
 
@@ -134,7 +144,7 @@ private:
     std::vector<std::map<Symbol, ElementType>> out{given.types};
     Symbol first = NoSymbol;
     for (const Clause& k : op_.clauses) {
-      if (k.kind != ClauseKind::Type || given.types.count(k.name)) continue;
+      if (k.kind != ClauseKind::Type || given.types.count(k.name) || is_loose(k.name)) continue;
       std::vector<ElementType> fitting;
       for (ElementType t : types_of(k, given.version))
         if (holds_all(k.name, t)) fitting.push_back(t);
@@ -162,11 +172,45 @@ private:
     return std::find(fitting.begin(), fitting.end(), like) != fitting.end() ? like : fitting.front();
   }
 
+  // A tensor, a sequence, or nothing.
+  struct Piece {
+    core::ResultKind kind = core::ResultKind::Tensor;
+    std::vector<Array> arrays;  // one, or those of a sequence
+  };
   struct Item {
     const Clause* clause;
     const ExampleValue* written;
-    std::vector<Array> arrays;  // one, or several of a variadic one
+    std::vector<Piece> pieces;  // one, or several of a variadic one
   };
+
+  Array array(const Clause& c, const ExampleValue& v, const Value& value, const Expr* e) const {
+    Array a;
+    if (!flatten(value, e, 0, a)) fail(c, fmt::format("the value of {} is not a rectangular array", name(v.name)));
+    return a;
+  }
+
+  // A sequence is a list of arrays; where a tensor might stand as well it is written sequence(a, b, ...).
+  Piece piece(const Clause& c, const Clause& of, const ExampleValue& v, const Expr* e) {
+    Piece out;
+    const bool said = e->kind == ExprKind::Call && e->args[0]->kind == ExprKind::Name && name(e->args[0]->symbol) == "sequence" && e->named.empty();
+    if (said) {
+      out.kind = core::ResultKind::Sequence;
+      for (const Expr* x : std::span(e->args).subspan(1)) out.arrays.push_back(array(c, v, eval_.evaluate_static(op_, x), x));
+      return out;
+    }
+    const Value value = eval_.evaluate_static(op_, e);
+    if (value.is(Tag::Absent)) {
+      out.kind = core::ResultKind::Nothing;
+    } else if (of.sequence) {
+      if (!value.is(Tag::List)) fail(c, fmt::format("{} is a list of arrays", name(v.name)));
+      out.kind = core::ResultKind::Sequence;
+      const bool parallel = is_literal_list(e) && e->args.size() == value.list->size;
+      for (std::size_t k = 0; k < value.list->size; ++k) out.arrays.push_back(array(c, v, value.list->items[k], parallel ? e->args[k] : nullptr));
+    } else {
+      out.arrays.push_back(array(c, v, value, e));
+    }
+    return out;
+  }
 
   void collect(const Clause& c) {
     items_.clear();
@@ -176,18 +220,16 @@ private:
       });
       if (it == op_.clauses.end()) fail(c, fmt::format("{} is no input or output of {}", name(v.name), op_.name));
       Item item{&*it, &v, {}};
-      const Value value = eval_.evaluate_static(op_, v.value);
-      auto add = [&](const Value& x, const Expr* e) {
-        Array a;
-        if (!flatten(x, e, 0, a)) fail(c, fmt::format("the value of {} is not a rectangular array", name(v.name)));
-        item.arrays.push_back(std::move(a));
-      };
       if (it->variadic || it->each != NoSymbol) {
-        if (!value.is(Tag::List)) fail(c, fmt::format("{} is a list of arrays", name(v.name)));
-        const bool parallel = is_literal_list(v.value) && v.value->args.size() == value.list->size;
-        for (std::size_t k = 0; k < value.list->size; ++k) add(value.list->items[k], parallel ? v.value->args[k] : nullptr);
+        if (!is_literal_list(v.value)) {
+          const Value all = eval_.evaluate_static(op_, v.value);
+          if (!all.is(Tag::List)) fail(c, fmt::format("{} is a list of arrays", name(v.name)));
+          for (const Value& x : all.items()) item.pieces.push_back({core::ResultKind::Tensor, {array(c, v, x, nullptr)}});
+        } else {
+          for (const Expr* e : v.value->args) item.pieces.push_back(piece(c, *it, v, e));
+        }
       } else {
-        add(value, v.value);
+        item.pieces.push_back(piece(c, *it, v, v.value));
       }
       items_.push_back(std::move(item));
     }
@@ -221,18 +263,26 @@ private:
 
   bool holds_all(Symbol variable, ElementType t) const {
     for (const Item& i : items_) {
-      if (i.clause->type != variable) continue;
-      for (const Array& a : i.arrays)
-        for (const Value& v : a.elements) {
-          if (i.written->approximate) {
-            // Digits written to be nearly right need a type that can tell.
-            if (!v.is_number() || !is_float(t) || bits_of(t) < 32) return false;
-          } else if (!holds(t, v)) {
-            return false;
-          }
-        }
+      if (i.clause->type != variable || i.clause->any_kind) continue;
+      for (const Piece& p : i.pieces)
+        for (const Array& a : p.arrays)
+          if (!holds_all(i, a, t)) return false;
     }
     return true;
+  }
+
+  bool holds_all(const Item& i, const Array& a, ElementType t) const {
+    return std::all_of(a.elements.begin(), a.elements.end(), [&](const Value& v) {
+      // Digits written to be nearly right need a type that can tell.
+      return i.written->approximate ? v.is_number() && is_float(t) && bits_of(t) >= 32 : holds(t, v);
+    });
+  }
+
+  // Whether a type variable only bounds values of any kind, each of which has a type of its own.
+  bool is_loose(Symbol variable) const {
+    return std::all_of(op_.clauses.begin(), op_.clauses.end(), [&](const Clause& k) {
+      return (k.kind != ClauseKind::In && k.kind != ClauseKind::Out) || k.type != variable || k.any_kind;
+    });
   }
 
   Attribute attribute(const Clause& c, const Clause& a, const Value& v) {
@@ -327,7 +377,16 @@ private:
     return out;
   }
 
-  std::optional<ElementType> resolve(const Item& item, const std::map<Symbol, ElementType>& types, const std::map<Symbol, ElementType>& dtypes) {
+  std::optional<ElementType> resolve(const Item& item, const Array* a, std::int64_t version, const std::map<Symbol, ElementType>& types,
+                                     const std::map<Symbol, ElementType>& dtypes) {
+    const bool is_input = item.clause->kind == ClauseKind::In;
+    if (item.clause->any_kind && !types.count(item.clause->type)) {
+      const Clause* set = clause_named(ClauseKind::Type, item.clause->type);
+      if (!is_input || !set) return std::nullopt;
+      for (ElementType t : types_of(*set, version))
+        if (!a || holds_all(item, *a, t)) return t;
+      return std::nullopt;
+    }
     if (auto it = types.find(item.clause->type); it != types.end()) return it->second;
     if (auto it = dtypes.find(item.clause->type); it != dtypes.end()) return it->second;
     if (auto t = element_type_named(name(item.clause->type))) return *t;
@@ -357,7 +416,7 @@ private:
     e.call.attributes = given.attributes;
     for (const Clause& k : op_.clauses)
       if (k.kind == ClauseKind::In) add_input(c, k, types, given.dtypes, e);
-    while (!e.inputs.empty() && !e.inputs.back()) {
+    while (!e.call.inputs.empty() && !e.call.inputs.back().present) {
       e.inputs.pop_back();
       e.call.inputs.pop_back();
     }
@@ -370,19 +429,34 @@ private:
     if (!item) {
       if (k.variadic) return;
       e.inputs.emplace_back();
-      e.call.inputs.push_back({false, ElementType::F32, {}, {}});
+      e.call.inputs.emplace_back().present = false;
       return;
     }
-    for (const Array& a : item->arrays) {
-      const auto type = resolve(*item, types, dtypes);
+    for (const Piece& p : item->pieces) {
+      if (p.kind == core::ResultKind::Nothing) {
+        e.inputs.emplace_back();
+        e.call.inputs.emplace_back().present = false;
+        continue;
+      }
+      std::vector<InputDescription> described;
+      const auto type = resolve(*item, p.arrays.empty() ? nullptr : &p.arrays[0], e.call.version, types, dtypes);
       if (!type) fail(c, fmt::format("the element type of {} is not known", name(k.name)));
-      Tensor t = tensor(c, a, *type);
-      InputDescription d;
-      d.type = t.type();
-      for (std::int64_t n : t.extents()) d.extents.push_back({n, {}});
-      d.value = t;
-      e.call.inputs.push_back(std::move(d));
-      e.inputs.push_back(std::move(t));
+      for (const Array& a : p.arrays) {
+        Tensor t = tensor(c, a, *type);
+        InputDescription& d = described.emplace_back();
+        d.type = t.type();
+        for (std::int64_t n : t.extents()) d.extents.push_back({n, {}});
+        d.value = t;
+        e.inputs.push_back(std::move(t));
+      }
+      if (p.kind == core::ResultKind::Tensor) {
+        e.call.inputs.push_back(std::move(described[0]));
+      } else {
+        InputDescription& d = e.call.inputs.emplace_back();
+        d.type = *type;
+        d.is_sequence = true;
+        d.items = std::move(described);
+      }
     }
   }
 
@@ -396,16 +470,22 @@ private:
         if (!k.variadic && k.each == NoSymbol) ++position;
         continue;
       }
-      for (const Array& a : item->arrays) e.expected.push_back(expected(c, *item, a, position++, resolve(*item, types, dtypes)));
+      for (const Piece& p : item->pieces) {
+        e.expected_results.push_back({name(k.name), position, p.kind, p.arrays.size()});
+        for (std::size_t j = 0; j < p.arrays.size(); ++j)
+          e.expected.push_back(expected(c, *item, p.arrays[j], position, j, resolve(*item, &p.arrays[j], e.call.version, types, dtypes)));
+        ++position;
+      }
       asked = position;
     }
     e.call.outputs = std::max<std::size_t>(asked, 1);
   }
 
-  Example::Expected expected(const Clause& c, const Item& item, const Array& a, std::size_t output, std::optional<ElementType> type) const {
+  Example::Expected expected(const Clause& c, const Item& item, const Array& a, std::size_t output, std::size_t part, std::optional<ElementType> type) const {
     Example::Expected x;
     x.name = name(item.clause->name);
     x.output = output;
+    x.part = part;
     x.type = type;
     x.extents = a.extents;
     for (const Value& v : a.elements) {

@@ -43,6 +43,7 @@ private:
   std::vector<Parameter> parameters();  // after "("
   Clause clause();
   void type_clause(Clause& c);
+  void kind_of_value(Clause& c);
   void in_clause(Clause& c);
   void attribute_clause(Clause& c);
   void out_clause(Clause& c);
@@ -71,6 +72,8 @@ private:
   const Expr* named_form(Position at_position);
   bool reduction_follows(std::string_view word) const;
   const Expr* lambda(Position at_position);
+  bool graph_follows() const;
+  const Expr* graph(Position at_position);
   const Expr* comprehension(ExprKind kind, Position at_position);
   const Expr* one_of(Position at_position);
   const Expr* list(Position at_position);

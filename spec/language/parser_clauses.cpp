@@ -235,6 +235,13 @@ void Parser::type_clause(Clause& c) {
   }
 }
 
+// `sequence T`, `value T`; both words may also name a type variable.
+void Parser::kind_of_value(Clause& c) {
+  if (peek(1).kind != TokenKind::Name || peek(1).first_on_line) return;
+  c.sequence = take("sequence");
+  c.any_kind = !c.sequence && take("value");
+}
+
 void Parser::in_clause(Clause& c) {
   next();
   c.kind = ClauseKind::In;
@@ -242,7 +249,7 @@ void Parser::in_clause(Clause& c) {
   c.variadic = take("...");
   expect(":");
   c.optional = take("optional");
-  c.sequence = take("sequence");
+  kind_of_value(c);
   c.type = name("the element type");
   if (at("[") && !peek().first_on_line) {
     next();
@@ -294,7 +301,7 @@ void Parser::out_clause(Clause& c) {
   c.variadic = take("...");
   expect(":");
   c.optional = take("optional");
-  c.sequence = take("sequence");
+  kind_of_value(c);
   c.type = name("the element type");
   if (at("[") && !peek().first_on_line) {
     next();

@@ -489,6 +489,37 @@ const Expr* Parser::lambda(Position at_position) {
   return &e;
 }
 
+// Behind the word `graph`: `(names) {`.
+bool Parser::graph_follows() const {
+  if (!at("(")) return false;
+  std::size_t ahead = 1;
+  while (peek(ahead).kind == TokenKind::Name || at(",", ahead)) ++ahead;
+  return at(")", ahead) && at("{", ahead + 1);
+}
+
+const Expr* Parser::graph(Position at_position) {
+  constexpr std::size_t MostNodes = 1000;
+  expect("(");
+  Expr& e = make(ExprKind::Graph, at_position);
+  e.parameters = parameters();
+  expect("{");
+  while (!take("}")) {
+    if (e.nodes.size() >= MostNodes) fail(fmt::format("a graph of at most {} calls", MostNodes));
+    GraphNode node;
+    pattern(node.outputs);
+    expect("=");
+    node.call = inside([&] { return expression(); });
+    if (node.call->kind != ExprKind::Call || node.call->args[0]->kind != ExprKind::OperatorName) fail("the call of an operator", "each line of a graph is y = dialect.Name(x, ...)");
+    e.nodes.push_back(std::move(node));
+    take(";");
+  }
+  expect("gives");
+  expect("(");
+  auto given = inside([&] { return items(")"); });
+  e.args = std::move(given);
+  return &e;
+}
+
 const Expr* Parser::comprehension(ExprKind kind, Position at_position) {
   expect("(");
   auto bound = inside([&] { return binders(")"); });
@@ -517,6 +548,7 @@ const Expr* Parser::named_form(Position at_position) {
   const bool binds = at("(") && binder_follows(1);
   if (word == "fn" && at("(")) return lambda(at_position);
   if (is_one_of(word, ReduceNames) && reduction_follows(word)) return reduce(at_position, symbol);
+  if (word == "graph" && graph_follows()) return graph(at_position);
   if (word == "accumulate" && at("(")) return accumulate(at_position);
   if (word == "each" && (binds || (at("(") && at(")", 1)))) return comprehension(ExprKind::Each, at_position);
   if (word == "where" && binds) return comprehension(ExprKind::Where, at_position);

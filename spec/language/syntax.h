@@ -77,6 +77,7 @@ enum class ExprKind : std::uint8_t {
   Scatter,        // binders; args: filter or null, value, index, base, mode or null
   OneOf,          // args: alternatives
   WithinBody,     // args: function, body
+  Graph,          // parameters: the inputs; nodes; args: what it gives
 };
 
 struct Expr;
@@ -105,6 +106,12 @@ struct Message {
   bool empty() const { return literals.empty(); }
 };
 
+// One call inside a graph: the names of its results, and the call.
+struct GraphNode {
+  std::vector<Parameter> outputs;
+  const Expr* call = nullptr;
+};
+
 struct Expr {
   ExprKind kind = ExprKind::Number;
   Operator op = Operator::Add;
@@ -118,8 +125,9 @@ struct Expr {
   std::int64_t version = 0;       // OperatorName: @version, or 0
   std::vector<const Expr*> args;
   std::vector<Binder> binders;
-  std::vector<Parameter> parameters;  // Lambda, Let
+  std::vector<Parameter> parameters;  // Lambda, Let, Graph
   std::vector<NamedArgument> named;   // Call
+  std::vector<GraphNode> nodes;       // Graph
   std::string text;
   Exact number;
   std::unique_ptr<Message> message;   // String used as a message
@@ -155,6 +163,7 @@ struct Clause {
   bool variadic = false;
   bool optional = false;            // Attribute too
   bool sequence = false;
+  bool any_kind = false;            // `value`: a tensor, a sequence, or nothing
   bool is_static = false;
   bool has_extents = false;
   Symbol type = NoSymbol;           // Equation: its declared type or none

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "spec/core/builder.h"
+#include "spec/core/graph.h"
 #include "spec/language/syntax.h"
 
 namespace ulpian::language {
@@ -50,7 +51,7 @@ private:
 
 using core::LimitReached;
 
-enum class Tag : std::uint8_t { Absent, Integer, Number, Bool, String, Type, List, Closure, Builtin, Operator, Tensor, Term };
+enum class Tag : std::uint8_t { Absent, Integer, Number, Bool, String, Type, List, Closure, Builtin, Operator, Graph, Tensor, Term };
 
 struct Value;
 struct Environment;
@@ -78,7 +79,7 @@ struct OperatorReference {
 
 struct Value {
   Tag tag = Tag::Absent;
-  ElementType type = ElementType::Z;  // Type
+  ElementType type = ElementType::Z;  // Type; of a List that is a sequence: of its tensors (Z where it is no sequence)
   union {
     std::int64_t integer;
     const Exact* number;               // not an int64: a fraction, a large integer, -0, inf, nan
@@ -88,6 +89,7 @@ struct Value {
     const Closure* closure;
     std::uint32_t builtin;
     const OperatorReference* op;
+    const Graph* graph;                // kept by the call's attributes, or by the Elaborator
     core::TensorId tensor;
     core::TermId term;
   };
@@ -99,6 +101,7 @@ struct Value {
   static Value of_term(core::TermId t) { Value x; x.tag = Tag::Term; x.term = t; return x; }
   static Value of_tensor(core::TensorId t) { Value x; x.tag = Tag::Tensor; x.tensor = t; return x; }
   static Value of_builtin(std::uint32_t b) { Value x; x.tag = Tag::Builtin; x.builtin = b; return x; }
+  static Value of_graph(const Graph* g) { Value x; x.tag = Tag::Graph; x.graph = g; return x; }
   static Value of_list(const ListData* l) { Value x; x.tag = Tag::List; x.list = l; return x; }
   bool is(Tag t) const { return tag == t; }
   bool is_number() const { return tag == Tag::Integer || tag == Tag::Number; }

@@ -168,7 +168,7 @@ private:
     for (Example& e : *examples) {
       for (interp::Evaluator evaluator : {interp::Evaluator::Block, interp::Evaluator::Scalar}) {
         const auto begin = Clock::now();
-        if (auto wrong = interp::failure_of(*specification_, e, evaluator)) {
+        if (auto wrong = interp::failure_of(specification_, e, evaluator)) {
           Diagnostic failure;
           failure.kind = ErrorKind::Definition;
           failure.message = fmt::format("{}: {}", e.title, *wrong);
@@ -226,7 +226,7 @@ private:
     for (std::size_t k = 0; k < order.size(); ++k) {
       const Example& e = s.examples[order[k]];
       if (e.expects_error && malformed && !elaborates) continue;  // a refusal for another reason says nothing
-      auto failure = interp::outcome_of(*changed, e, s.evaluator, limits);
+      auto failure = interp::outcome_of(changed, e, s.evaluator, limits);
       if (!failure) {
         elaborates |= !e.expects_error;
         continue;

@@ -150,7 +150,7 @@ int check(const Options& o, const Common& common) {
         ++examples;
         const std::string where = fmt::format("{}:{}", e.place.file, e.place.line);
         for (auto [evaluator, label] : {std::pair{interp::Evaluator::Scalar, "scalar"}, std::pair{interp::Evaluator::Block, "block"}})
-          if (auto wrong = interp::failure_of(**spec, e, evaluator)) {
+          if (auto wrong = interp::failure_of(*spec, e, evaluator)) {
             fail(fmt::format("{} [{} evaluator]", e.title, label), where, *wrong);
             break;
           }
