@@ -46,6 +46,7 @@ struct Answers {
 
 Answers answers_of(const Specification& specification, const Example& example, const interp::Limits& limits) {
   Answers out;
+  // (Operators that hold graphs give no program without their values; what a mutant of them changes is not looked into.)
   language::ElaborationLimits elaboration;
   elaboration.deadline = limits.deadline;
   auto program = language::elaborate(specification, example.call, elaboration);

@@ -293,6 +293,7 @@ private:
         contract_ = true;
         for (std::size_t k = 1; k < e->args.size(); ++k) expr(e->args[k]);
         break;
+      case ExprKind::Graph: break;  // stands in examples only
       case ExprKind::WithinBody:
         expr(e->args[0]);
         contract_ = true;
