@@ -133,7 +133,8 @@ private:
       const std::size_t input = k++;
       if (!c.optional || input >= e.call.inputs.size() || !e.call.inputs[input].present) continue;
       out.push_back(e);
-      out.back().call.inputs[input] = {false, ElementType::F32, {}, {}};
+      out.back().call.inputs[input] = language::InputDescription{};
+      out.back().call.inputs[input].present = false;
     }
     for (std::size_t n = 1; n <= outputs; ++n) {
       out.push_back(e);
