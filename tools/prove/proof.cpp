@@ -238,8 +238,8 @@ private:
       }
       if (o.answer == Answer::Refuted && confirmed(p, call, c, o)) continue;
       ++report_.unknown[o.kind];
-      reason(fmt::format("{}: {}, {} ({}:{})", o.answer == Answer::Unknown ? "no answer of the solver in time" : "depends on more than the solver knows of the data",
-                         name_of(o.kind), o.what, o.place.file, o.place.line));
+      reason(fmt::format("{}: {} ({}:{})", o.answer == Answer::Unknown ? "no answer of the solver in time" : "depends on more than the solver knows of the data", name_of(o.kind),
+                         o.place.file, o.place.line));
     }
   }
 

@@ -32,7 +32,6 @@ public:
     std::set<std::string> settings;
     std::size_t taken = 0;
     for (const Example& e : *examples) {
-      if (e.expects_error && !options_.beside) continue;
       const bool first_type = settings.insert(settings_of(e)).second;
       if (options_.beside && !first_type) {  // other types: the example's settings alone
         if (settings.insert(settings_of(e) + types_of(e)).second) variants(e);

@@ -17,7 +17,7 @@ struct SymbolicCall {
 
 struct CallOptions {
   std::int64_t most_rank = 4;
-  std::size_t most_settings = 24;  // of attributes, and which inputs there are
+  std::size_t most_settings = 40;  // of attributes, and which inputs there are
   std::size_t most_ranks = 30;     // variants of each
   // Also settings beside those of the examples (refusals among them): each attribute, version and optional input changed alone.
   bool beside = false;

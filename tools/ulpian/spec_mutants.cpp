@@ -1,7 +1,9 @@
 // ulpian spec check --mutants: which one-token changes of a definition its examples notice.
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <thread>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -60,7 +62,9 @@ int check_mutants(const std::shared_ptr<const language::Specification>& specific
   });
   progress.done();
   if (!scores) return report(scores.error(), common);
-  std::stable_sort(scores->begin(), scores->end(), [](const MutationScore& a, const MutationScore& b) { return a.percent() < b.percent(); });
+  std::sort(scores->begin(), scores->end(), [](const MutationScore& a, const MutationScore& b) {
+    return std::tuple(a.percent(), std::string_view(a.name)) < std::tuple(b.percent(), std::string_view(b.name));
+  });
   Totals t;
   json all = json::array();
   for (const MutationScore& s : *scores) {

@@ -373,6 +373,11 @@ class Spec(Case):
         self.assertEqual(fault["line"], 5)
         self.assertRegex(fault["call"], r"^x: \[[1-3]\]$")
 
+    def test_no_shipped_definition_is_refuted(self):
+        j = json.loads(self.expect(0, "spec", "check", "--prove", "--time-limit", "0.2", "--json").out)
+        self.assertEqual(([d["name"] for d in j["definitions"] if d["standing"] == "refuted"], j["refuted"]), ([], 0))
+        self.assertGreater(j["proved"], 0.9 * len(j["definitions"]))
+
     def test_an_operator_of_ones_own_runs_without_a_rebuild(self):
         spec = self.write("my_ops.ulp", SOFTSQUARE)
         m = self.save(model([node("SoftSquare", ["x"], ["y"], domain="com.example", limit=3.0)], [value("x", F32, [3])], [value("y", F32, [3])],
