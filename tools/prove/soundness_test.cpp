@@ -15,7 +15,7 @@ using language::OperatorDefinition;
 using language::Specification;
 
 // The first example of the changed definition that ends in an error of the definition, if the change leaves it one.
-std::optional<std::string> broken(const Specification& changed, const std::vector<language::Example>& examples) {
+std::optional<std::string> broken(const std::shared_ptr<const Specification>& changed, const std::vector<language::Example>& examples) {
   interp::Limits limits;
   limits.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   for (const language::Example& e : examples) {
@@ -39,7 +39,7 @@ std::size_t try_changes(const std::string& name, std::size_t stride) {
       const language::SourceText text{d->file->path, mutated(*d->file, mutations[k])};
       auto changed = Specification::load(std::span(&text, 1));
       if (!changed) continue;
-      const auto why = broken(**changed, *examples);
+      const auto why = broken(*changed, *examples);
       if (!why) continue;
       ++found;
       ProofOptions options;

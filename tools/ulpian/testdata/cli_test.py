@@ -374,7 +374,7 @@ class Spec(Case):
         self.assertRegex(fault["call"], r"^x: \[[1-3]\]$")
 
     def test_no_shipped_definition_is_refuted(self):
-        j = json.loads(self.expect(0, "spec", "check", "--prove", "--time-limit", "0.2", "--json").out)
+        j = json.loads(self.expect(0, "spec", "check", "--prove", "--time-limit", "0.2", "--json", seconds=800).out)
         self.assertEqual(([d["name"] for d in j["definitions"] if d["standing"] == "refuted"], j["refuted"]), ([], 0))
         self.assertGreater(j["proved"], 0.9 * len(j["definitions"]))
 
