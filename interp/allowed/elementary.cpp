@@ -242,7 +242,7 @@ Lanes two_arguments(P p, ElementType type, double ulps, bool rounds, const Lanes
       least = std::fmin(least, at[c][k]), greatest = std::fmax(greatest, at[c][k]);
     }
     if (!number) lo = hi = Nan;
-    else tolerance.include_powers(least, greatest, lo, hi);
+    else if (!point) tolerance.include_powers(least, greatest, lo, hi);  // at a point the ends are right, and may have no tolerance
     if (!point) {
       const Piece all = whole_of(type);
       const bool whole_exponent = u == v && std::trunc(u) == u && std::fabs(u) < 0x1p24;

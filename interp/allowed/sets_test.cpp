@@ -165,6 +165,19 @@ TEST(Functions, AnIntervalAcrossAPowerOfTwoEnclosesTheToleranceOfItsPoints) {
   }
 }
 
+// IEEE 754, clause 9.2.1: these are 1 exactly, although 1 is a power of two, below which a tolerance would reach.
+TEST(Functions, PowersThatAreExactlyOneHaveNoTolerance) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float exact[][2] = {{1, 3}, {1, -0.5f}, {1, nan}, {1, Infinity}, {-1, Infinity}, {-1, -Infinity}, {5, 0}, {0.3f, -0.0f}, {nan, 0}, {Infinity, 0}};
+  const Bits unity = from_double(ElementType::F32, 1);
+  for (const auto& [x, y] : exact) {
+    const AllowedTensor one = mapped(P::Power, {point(x), point(y)});
+    EXPECT_TRUE(one.lower().at(0) == unity && one.upper().at(0) == unity) << x << " ** " << y << ": " << one.describe(0);
+  }
+  const AllowedTensor eight = mapped(P::Power, {point(2), point(3)});
+  EXPECT_TRUE(eight.contains(0, from_double(ElementType::F32, std::nextafter(8.0f, 0.0f)))) << eight.describe(0);
+}
+
 // Found by fuzzing: a set of both zeros is no point.
 TEST(Functions, BothZerosAreEnclosed) {
   const float lower = -0.0f, upper = 0.0f;
