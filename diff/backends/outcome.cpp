@@ -60,4 +60,17 @@ std::string signal_name(int signal) {
   return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
+Datum datum_of(const Value& value) {
+  if (const Tensor* t = value.tensor()) return *t;
+  const auto* s = std::get_if<Sequence>(&value.value);
+  return s ? Datum(Datum::Sequence{s->type, s->elements}) : Datum();
+}
+
+Value value_of(std::string name, const Datum& datum) {
+  if (const Tensor* t = datum.tensor()) return {std::move(name), *t};
+  const Datum::Sequence* s = datum.sequence();
+  if (s) return {std::move(name), Sequence{s->type, s->items}};
+  return {std::move(name), Absent{}};
+}
+
 }  // namespace ulpian::diff

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "spec/core/datum.h"
 #include "spec/core/tensor.h"
 
 namespace ulpian::diff {
@@ -30,6 +31,9 @@ struct FloatState {
   std::optional<bool> flushes_subnormals;
   std::string rounding;  // "nearest", "down", "up", "zero"
 };
+
+Datum datum_of(const Value& value);
+Value value_of(std::string name, const Datum& datum);
 
 struct Outputs {
   std::vector<Value> values;

@@ -34,11 +34,11 @@ public:
     }
   }
 
-  Result<ModelCheck> run(Bytes model, const MaybeTensors& inputs) {
+  Result<ModelCheck> run(Bytes model, const Data& inputs) {
     interp::Session session(judging_.specification, graph_ptr_, {});
     if (Status s = session.check_inputs(inputs); !s) return s.error();
     for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k]) values_[at(graph_.inputs[k])] = *inputs[k];
+      if (inputs[k].is_present() || graph_.values[at(graph_.inputs[k])].is_optional) values_[at(graph_.inputs[k])] = inputs[k];
     out_.backend = backend_.introduction().name;
     out_.backend_version = backend_.introduction().version;
     out_.profile = judging_.options->profile.name;
@@ -79,8 +79,7 @@ private:
 
   bool can_expose(ValueId id, const Node& producer) const {
     if (id == AbsentValue || is_constant(producer)) return false;
-    const GraphValue& v = graph_.values[at(id)];
-    return !v.is_sequence && !v.is_optional && (producer.function.empty() || functions_inlined_);
+    return producer.function.empty() || functions_inlined_;
   }
 
   // Nodes that read nothing, weights above all: in a program of their own, so that the model is not burdened with thousands of outputs.
@@ -105,11 +104,10 @@ private:
       copy.inputs.clear();
       part.nodes.push_back(std::move(copy));
     }
-    std::map<std::string, Tensor> seen;
+    std::map<std::string, Datum> seen;
     if (auto bytes = export_onnx(part))
       if (const Outcome o = run_program(backend_, std::make_shared<const std::string>(std::move(*bytes)), {}); const Outputs* answer = o.outputs())
-        for (const Value& v : answer->values)
-          if (v.tensor()) seen.emplace(v.name, *v.tensor());
+        for (const Value& v : answer->values) seen.emplace(v.name, datum_of(v));
     for (int n : nodes) {
       for (ValueId id : graph_.nodes[static_cast<std::size_t>(n)].outputs)
         if (id != AbsentValue)
@@ -159,9 +157,10 @@ private:
     for (const Value& v : answer.values) by_name[v.name] = &v;
     const auto keep = [&](ValueId id) {
       const auto it = by_name.find(graph_.values[at(id)].name);
-      if (it == by_name.end() || !it->second->tensor()) return;
-      values_[at(id)] = *it->second->tensor();
-      discrete_[at(id)] = is_integer(values_[at(id)]->type()) || values_[at(id)]->type() == ElementType::Bool;
+      if (it == by_name.end()) return;
+      values_[at(id)] = datum_of(*it->second);
+      const Tensor* t = it->second->tensor();
+      discrete_[at(id)] = t && (is_integer(t->type()) || t->type() == ElementType::Bool);
     };
     for (ValueId id : wanted) keep(id);
     for (ValueId id : graph_.outputs) keep(id);
@@ -188,48 +187,74 @@ private:
         out.verdict = undecided(fmt::format("its input \"{}\" was not seen", graph_.values[at(id)].name));
         return;
       }
-    MaybeTensors arguments(node.inputs.size()), got(node.outputs.size());
-    for (std::size_t k = 0; k < node.inputs.size(); ++k)
-      if (node.inputs[k] != AbsentValue) arguments[k] = values_[at(node.inputs[k])];
+    std::vector<std::optional<Datum>> got(node.outputs.size());
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k] == AbsentValue) continue;
       if (exposure == Exposure::InPlace) got[k] = values_[at(node.outputs[k])];
       if (!got[k]) out.exposure = Exposure::Alone;
     }
     if (exposure == Exposure::Alone) out.exposure = Exposure::Alone;
-    Expectation expected = expect_call(judging_, graph_, node, arguments);
-    out.verdict = out.exposure == Exposure::InPlace ? judge(expected, got) : alone(n, expected, got);
+    const Expectation expected = expect(n);
+    out.verdict = out.exposure == Exposure::InPlace ? judge_listed(node, expected, got) : alone(n, expected, got);
     // The next operators go on with what the backend gave, or with ours.
+    const Data ours = listed(node, data_of(expected));
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       const ValueId id = node.outputs[k];
       if (id == AbsentValue) continue;
       if (got[k]) values_[at(id)] = std::move(got[k]);
-      else if (k < expected.canonical.size() && expected.canonical[k]) values_[at(id)] = std::move(expected.canonical[k]);
+      else if (k < ours.size() && (ours[k].is_present() || !expected.results.empty())) values_[at(id)] = ours[k];
     }
   }
 
-  Verdict alone(std::size_t n, const Expectation& expected, MaybeTensors& got) {
+  // A node with bodies is a graph of its own: its outputs without those that it leaves out.
+  Expectation expect(std::size_t n) const {
+    const Node& node = graph_.nodes[n];
+    if (has_body(node)) {
+      const Part part = one_node(graph_, static_cast<int>(n), [&](ValueId id) { return &*values_[at(id)]; });
+      return expect_graph(judging_, part.graph, part.inputs);
+    }
+    Data arguments(node.inputs.size());
+    for (std::size_t k = 0; k < node.inputs.size(); ++k)
+      if (node.inputs[k] != AbsentValue) arguments[k] = *values_[at(node.inputs[k])];
+    return expect_call(judging_, graph_, node, arguments);
+  }
+
+  // By the node's outputs, from those of its expectation.
+  static Data listed(const Node& node, Data values) {
+    if (!has_body(node)) return values;
+    Data out(node.outputs.size());
+    for (std::size_t k = 0, j = 0; k < out.size(); ++k)
+      if (node.outputs[k] != AbsentValue && j < values.size()) out[k] = std::move(values[j++]);
+    return out;
+  }
+
+  static Verdict judge_listed(const Node& node, const Expectation& expected, const std::vector<std::optional<Datum>>& got) {
+    Data data;
+    for (std::size_t k = 0; k < node.outputs.size(); ++k)
+      if (!has_body(node) || node.outputs[k] != AbsentValue) data.push_back(got[k].value_or(Datum()));
+    return judge(expected, std::span<const Datum>(data));
+  }
+
+  Verdict alone(std::size_t n, const Expectation& expected, std::vector<std::optional<Datum>>& got) {
     const Node& node = graph_.nodes[n];
     CutOptions options;
     options.keep_constants = true;
     // An input may have a constant of its own, which what was given replaces.
     for (ValueId id : reads_[n])
-      if (initializer_[at(id)]) options.frozen.emplace(id, *values_[at(id)]);
+      if (initializer_[at(id)] && values_[at(id)]->tensor()) options.frozen.emplace(id, *values_[at(id)]->tensor());
     const int index = static_cast<int>(n);
     Cut part = cut(graph_, std::span(&index, 1), options);
     Values inputs;
     for (std::size_t k = 0; k < part.inputs.size(); ++k) {
-      const Tensor& t = *values_[at(part.inputs[k])];
       GraphValue& v = part.graph.values[at(part.graph.inputs[k])];
-      v.type = t.type();
-      v.extents.emplace();
-      for (std::int64_t e : t.extents()) v.extents->push_back({e, {}});
-      inputs.push_back({v.name, t});
+      declare(v, *values_[at(part.inputs[k])], true);
+      if (values_[at(part.inputs[k])]->is_present()) inputs.push_back(value_of(v.name, *values_[at(part.inputs[k])]));
     }
+    const Data ours = listed(node, data_of(expected));
     for (std::size_t k = 0; k < part.outputs.size(); ++k) {
       GraphValue& v = part.graph.values[at(part.graph.outputs[k])];
       for (std::size_t j = 0; j < node.outputs.size(); ++j)
-        if (!v.type && node.outputs[j] == part.outputs[k] && j < expected.canonical.size() && expected.canonical[j]) v.type = expected.canonical[j]->type();
+        if (!v.type && node.outputs[j] == part.outputs[k] && j < ours.size() && ours[j].is_present()) declare(v, ours[j], false);
     }
     auto bytes = export_onnx(part.graph);
     if (!bytes) return undecided("it cannot be cut out: " + bytes.error().message);
@@ -239,11 +264,11 @@ private:
     got.assign(node.outputs.size(), std::nullopt);
     for (std::size_t k = 0; k < part.outputs.size() && k < answer->values.size(); ++k)
       for (std::size_t j = 0; j < node.outputs.size(); ++j)
-        if (node.outputs[j] == part.outputs[k] && answer->values[k].tensor()) got[j] = *answer->values[k].tensor();
-    return judge(expected, got);
+        if (node.outputs[j] == part.outputs[k]) got[j] = datum_of(answer->values[k]);
+    return judge_listed(node, expected, got);
   }
 
-  void whole(const Outcome& uncut, const MaybeTensors& inputs) {
+  void whole(const Outcome& uncut, const Data& inputs) {
     const Outputs* answer = uncut.outputs();
     if (!answer) {
       // Whether it had to refuse is for the definitions to say.
@@ -279,21 +304,26 @@ private:
   }
 
   // Outputs that are inputs or constants of the graph.
-  Verdict passed_through(const Outputs& answer, const MaybeTensors& inputs) const {
-    std::vector<std::optional<Tensor>> fixed(graph_.values.size());
+  Verdict passed_through(const Outputs& answer, const Data& inputs) const {
+    Data fixed(graph_.values.size());
     for (const auto& [id, tensor] : graph_.constants) fixed[at(id)] = tensor;
     for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k]) fixed[at(graph_.inputs[k])] = inputs[k];
+      if (inputs[k].is_present()) fixed[at(graph_.inputs[k])] = inputs[k];
     Expectation e;
-    MaybeTensors got(graph_.outputs.size());
+    MaybeTensors got;
     std::int64_t elements = 0;
     for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
       const GraphValue& v = graph_.values[at(graph_.outputs[k])];
-      e.names.push_back(v.name);
-      e.canonical.push_back(fixed[at(graph_.outputs[k])]);
+      const Datum& want = fixed[at(graph_.outputs[k])];
+      Datum has;
       for (const Value& x : answer.values)
-        if (x.name == v.name && x.tensor()) got[k] = *x.tensor();
-      if (got[k] && !e.canonical[k]) elements += got[k]->size();
+        if (x.name == v.name) has = datum_of(x);
+      for (std::size_t j = 0; j < std::max(want.count(), has.count()); ++j) {
+        e.names.push_back(has.sequence() || want.sequence() ? fmt::format("{}[{}]", v.name, j) : v.name);
+        e.canonical.push_back(j < want.count() ? std::optional(want.part(j)) : std::nullopt);
+        got.push_back(j < has.count() ? std::optional(has.part(j)) : std::nullopt);
+        if (got.back() && !want.is_present()) elements += got.back()->size();
+      }
     }
     e.allowed = [canonical = e.canonical]() -> Result<std::vector<std::optional<interp::AllowedTensor>>> {
       std::vector<std::optional<interp::AllowedTensor>> sets(canonical.size());
@@ -313,7 +343,7 @@ private:
   Bytes model_;                     // whose values can be exposed
   bool functions_inlined_ = false;
   Values given_;
-  MaybeTensors values_;             // seen, or ours; by value
+  std::vector<std::optional<Datum>> values_;  // seen, or ours; by value
   std::vector<int> uses_;           // by nodes that are still to come
   std::vector<bool> initializer_, discrete_;
   std::vector<std::vector<ValueId>> reads_;
@@ -332,13 +362,13 @@ Class ModelCheck::overall() const {
 }
 
 Result<ModelCheck> check_model(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
-                               std::shared_ptr<const std::string> model, Backend& backend, const std::vector<std::optional<Tensor>>& inputs,
+                               std::shared_ptr<const std::string> model, Backend& backend, const Data& inputs,
                                const CheckOptions& options) {
   return Checker(specification, graph, backend, options).run(std::move(model), inputs);
 }
 
 Result<ModelCheck> check_outputs(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
-                                 const std::vector<std::optional<Tensor>>& inputs, const std::vector<std::optional<Tensor>>& outputs, const CheckOptions& options) {
+                                 const Data& inputs, const Data& outputs, const CheckOptions& options) {
   interp::Session session(specification, graph, {});
   if (Status s = session.check_inputs(inputs); !s) return s.error();
   ModelCheck out;

@@ -11,8 +11,11 @@
 #include "diff/backends/backend.h"
 #include "diff/compare/verdict.h"
 #include "interp/session/session.h"
+#include "spec/core/datum.h"
 
 namespace ulpian::diff {
+
+using Data = std::vector<Datum>;
 
 struct CheckOptions {
   interp::Profile profile;
@@ -58,11 +61,11 @@ struct ModelCheck {
 
 // `model`: the file's bytes, self-contained. `inputs` in the graph's order. Errors: what keeps the check from being made at all.
 Result<ModelCheck> check_model(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
-                               std::shared_ptr<const std::string> model, Backend& backend, const std::vector<std::optional<Tensor>>& inputs,
+                               std::shared_ptr<const std::string> model, Backend& backend, const Data& inputs,
                                const CheckOptions& options);
 
 // Outputs made elsewhere: the whole model is one region.
 Result<ModelCheck> check_outputs(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
-                                 const std::vector<std::optional<Tensor>>& inputs, const std::vector<std::optional<Tensor>>& outputs, const CheckOptions& options);
+                                 const Data& inputs, const Data& outputs, const CheckOptions& options);
 
 }  // namespace ulpian::diff

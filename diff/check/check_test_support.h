@@ -12,7 +12,7 @@
 
 namespace ulpian::diff {
 
-using Tensors = std::vector<std::optional<Tensor>>;
+using Tensors = Data;
 
 inline Bits f32(float x) { return std::bit_cast<std::uint32_t>(x); }
 inline Tensor floats(const std::vector<float>& values, std::optional<Extents> extents = {}) {

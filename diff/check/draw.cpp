@@ -38,8 +38,22 @@ std::optional<double> number_of(std::string_view text) {
   return negative ? -e->to_double() : e->to_double();
 }
 
-bool is_input(const Graph& graph, const std::string& name) {
-  return std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) { return graph.values[static_cast<std::size_t>(id)].name == name; });
+const GraphValue* input_named(const Graph& graph, const std::string& name) {
+  const auto it = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) { return graph.values[static_cast<std::size_t>(id)].name == name; });
+  return it == graph.inputs.end() ? nullptr : &graph.values[static_cast<std::size_t>(*it)];
+}
+
+// "2x3", or nothing for a scalar.
+std::optional<Extents> extents_of_text(std::string_view text) {
+  Extents out;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find_first_of("x,", start), text.size());
+    const auto n = integer_of(text.substr(start, end - start));
+    if (!n || *n < 0 || out.size() == 64) return std::nullopt;
+    out.push_back(*n);
+    start = end + 1;
+  }
+  return out;
 }
 
 std::set<std::string> symbols_of(const Graph& graph) {
@@ -197,21 +211,32 @@ Status symbols_of_shapes(const Graph& graph, const DrawOptions& options, std::ma
 
 Status parse_shape(const std::string& text, const Graph& graph, DrawOptions& options) {
   const std::size_t mark = text.rfind('=');
-  const std::string wrong = fmt::format("--shape {}: NAME=2x3x4 for an input (NAME= for a scalar), or SYMBOL=4 for a dimension", text);
+  const std::string wrong = fmt::format("--shape {}: NAME=2x3x4 for an input (NAME= for a scalar, NAME=2x3+4x3 for a sequence, NAME=none for an empty one or an optional without a value), or SYMBOL=4 for a dimension", text);
   if (mark == std::string::npos) return usage(wrong, known_names(graph));
   const std::string name = text.substr(0, mark);
-  Extents extents;
-  std::size_t start = mark + 1;
-  while (start < text.size()) {
-    if (extents.size() == 64) return usage(wrong, known_names(graph));
-    std::size_t end = text.find_first_of("x,", start);
-    if (end == std::string::npos) end = text.size();
-    const auto n = integer_of(std::string_view(text).substr(start, end - start));
-    if (!n || *n < 0) return usage(wrong, known_names(graph));
-    extents.push_back(*n);
+  const std::string_view shapes = std::string_view(text).substr(mark + 1);
+  const GraphValue* input = input_named(graph, name);
+  if (input && shapes == "none") {
+    if (!input->is_sequence && !input->is_optional) return usage(fmt::format("--shape {}: the input is a tensor", text));
+    if (input->is_sequence && !input->is_optional) options.items[name] = {};
+    else options.nothing.insert(name);
+    return success();
+  }
+  std::vector<Extents> all;
+  for (std::size_t start = 0; start <= shapes.size();) {
+    const std::size_t end = std::min(shapes.find('+', start), shapes.size());
+    auto extents = extents_of_text(shapes.substr(start, end - start));
+    if (!extents) return usage(wrong, known_names(graph));
+    all.push_back(std::move(*extents));
     start = end + 1;
   }
-  if (is_input(graph, name)) {
+  if (input && input->is_sequence) {
+    options.items[name] = std::move(all);
+    return success();
+  }
+  if (all.size() != 1) return usage(input ? fmt::format("--shape {}: the input is no sequence", text) : wrong, known_names(graph));
+  const Extents extents = all.front();
+  if (input) {
     options.shapes[name] = extents;
     return success();
   }
@@ -227,7 +252,7 @@ Status parse_range(const std::string& text, const Graph& graph, DrawOptions& opt
   const std::string wrong = fmt::format("--range {}: NAME=LOW:HIGH", text);
   if (mark == std::string::npos || colon == std::string::npos) return usage(wrong, known_names(graph));
   const std::string name = text.substr(0, mark);
-  if (!is_input(graph, name)) return usage(fmt::format("--range {}: the model has no such input", text), known_names(graph));
+  if (!input_named(graph, name)) return usage(fmt::format("--range {}: the model has no such input", text), known_names(graph));
   const auto low = number_of(std::string_view(text).substr(mark + 1, colon - mark - 1)), high = number_of(std::string_view(text).substr(colon + 1));
   if (!low || !high || !(*low <= *high)) return usage(wrong);
   options.ranges[name] = {*low, *high};
@@ -269,46 +294,84 @@ std::string_view name_of(DataKind kind) {
 
 DataKind kind_of_sample(int sample) { return static_cast<DataKind>(sample % DataKindCount); }
 
-Result<std::vector<std::optional<Tensor>>> draw_inputs(const Graph& graph, const DrawOptions& options) {
+namespace {
+
+// One tensor's numbers. `bytes` is what has been drawn so far.
+Result<Tensor> draw_tensor(const GraphValue& v, Extents extents, Source& source, const DrawOptions& options, std::int64_t& bytes) {
+  const auto count = element_count(extents);
+  if (!count || *count > (options.memory_limit - bytes) / bytes_of(*v.type)) {
+    Diagnostic d = usage(fmt::format("input \"{}\" of extents {} is larger than the memory limit", v.name, to_string(extents)), "choose smaller extents with --shape");
+    d.kind = ErrorKind::Input;
+    return d;
+  }
+  bytes += *count * bytes_of(*v.type);
+  Tensor t(*v.type, std::move(extents));
+  const auto range = options.ranges.find(v.name);
+  const auto high = options.integer_high.find(v.name);
+  if (range != options.ranges.end()) {
+    if (Status s = fill_range(t, source, v.name, range->second.first, range->second.second); !s) return s.error();
+  } else if (is_float(*v.type)) {
+    fill_float(t, source, kind_of_sample(options.sample));
+  } else if (*v.type == ElementType::Bool) {
+    for (std::int64_t i = 0; i < t.size(); ++i) t.set(i, source.bits() & 1);
+  } else {
+    fill_integers(t, source, 0, high == options.integer_high.end() ? 255 : high->second);
+  }
+  return t;
+}
+
+constexpr std::size_t DefaultItems = 2;
+
+Result<Datum> draw_sequence(const GraphValue& v, Source& source, const DrawOptions& options, const std::map<std::string, std::int64_t>& symbols, std::int64_t& bytes) {
+  std::vector<Extents> shapes;
+  if (const auto given = options.items.find(v.name); given != options.items.end()) {
+    shapes = given->second;
+  } else {
+    auto extents = extents_of_input(v, options, symbols);
+    if (!extents) return std::move(extents.error().help(fmt::format("--shape {}=2x3+4x3", v.name)));
+    shapes.assign(DefaultItems, *extents);
+  }
+  Datum::Sequence s{*v.type, {}};
+  for (Extents& extents : shapes) {
+    auto t = draw_tensor(v, std::move(extents), source, options, bytes);
+    if (!t) return std::move(t).error();
+    s.items.push_back(std::move(*t));
+  }
+  return Datum(std::move(s));
+}
+
+}  // namespace
+
+Result<std::vector<Datum>> draw_inputs(const Graph& graph, const DrawOptions& options) {
   std::set<ValueId> constant;
   for (const auto& [id, tensor] : graph.constants) constant.insert(id);
   std::map<std::string, std::int64_t> symbols = options.symbols;
   if (Status s = symbols_of_shapes(graph, options, symbols); !s) return s.error();
-  std::vector<std::optional<Tensor>> out(graph.inputs.size());
+  std::vector<Datum> out(graph.inputs.size());
   std::int64_t bytes = 0;
   for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
     const GraphValue& v = graph.values[static_cast<std::size_t>(graph.inputs[k])];
     if (constant.count(graph.inputs[k]) && !options.shapes.count(v.name) && !options.ranges.count(v.name)) continue;
-    if (!v.type || v.is_sequence || v.is_optional || *v.type == ElementType::String || is_complex(*v.type))
+    if (options.nothing.count(v.name)) continue;
+    if (!v.type || *v.type == ElementType::String || is_complex(*v.type))
       return usage(fmt::format("input \"{}\" has a type that is not drawn; give it as a file", v.name), "--inputs DIR");
+    Source source(mixed(mixed(options.seed, static_cast<std::uint64_t>(options.sample)), k));
+    if (v.is_sequence) {
+      auto sequence = draw_sequence(v, source, options, symbols, bytes);
+      if (!sequence) return std::move(sequence).error();
+      out[k] = std::move(*sequence);
+      continue;
+    }
     auto extents = extents_of_input(v, options, symbols);
     if (!extents) return std::move(extents).error();
-    const auto count = element_count(*extents);
-    if (!count || *count > (options.memory_limit - bytes) / bytes_of(*v.type)) {
-      Diagnostic d = usage(fmt::format("input \"{}\" of extents {} is larger than the memory limit", v.name, to_string(*extents)), "choose smaller extents with --shape");
-      d.kind = ErrorKind::Input;
-      return d;
-    }
-    bytes += *count * bytes_of(*v.type);
-    Tensor t(*v.type, std::move(*extents));
-    Source source(mixed(mixed(options.seed, static_cast<std::uint64_t>(options.sample)), k));
-    const auto range = options.ranges.find(v.name);
-    const auto high = options.integer_high.find(v.name);
-    if (range != options.ranges.end()) {
-      if (Status s = fill_range(t, source, v.name, range->second.first, range->second.second); !s) return s.error();
-    } else if (is_float(*v.type)) {
-      fill_float(t, source, kind_of_sample(options.sample));
-    } else if (*v.type == ElementType::Bool) {
-      for (std::int64_t i = 0; i < t.size(); ++i) t.set(i, source.bits() & 1);
-    } else {
-      fill_integers(t, source, 0, high == options.integer_high.end() ? 255 : high->second);
-    }
-    out[k] = std::move(t);
+    auto t = draw_tensor(v, std::move(*extents), source, options, bytes);
+    if (!t) return std::move(t).error();
+    out[k] = std::move(*t);
   }
   return out;
 }
 
-Result<std::vector<std::optional<Tensor>>> draw_valid_inputs(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
+Result<std::vector<Datum>> draw_valid_inputs(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
                                                              DrawOptions options, const interp::Limits& limits) {
   constexpr std::int64_t Highs[] = {255, 31, 7, 1, 0};
   auto inputs = draw_inputs(*graph, options);
@@ -318,8 +381,8 @@ Result<std::vector<std::optional<Tensor>>> draw_valid_inputs(const std::shared_p
   if (!inputs || integers.empty()) return inputs;
   interp::Session session(specification, graph, {});
   // Refused by a definition, and by which: another one refusing is a step ahead.
-  const auto refusal = [&](const std::vector<std::optional<Tensor>>& x) -> std::optional<Diagnostic> {
-    auto ran = session.run(x, limits);
+  const auto refusal = [&](const std::vector<Datum>& x) -> std::optional<Diagnostic> {
+    auto ran = session.run_values(x, {}, limits);
     if (ran || ran.error().kind != ErrorKind::Requirement) return std::nullopt;
     return std::move(ran).error();
   };

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "interp/session/session.h"
+#include "spec/core/datum.h"
 #include "spec/core/diagnostic.h"
 #include "spec/core/graph.h"
 
@@ -34,22 +36,25 @@ struct DrawOptions {
   std::uint64_t seed = 0;
   int sample = 0;
   std::map<std::string, Extents> shapes;             // by input
+  std::map<std::string, std::vector<Extents>> items; // by input that is a sequence
+  std::set<std::string> nothing;                     // inputs that are optional, and left out
   std::map<std::string, std::int64_t> symbols;       // by symbolic dimension
   std::map<std::string, std::pair<double, double>> ranges;  // by input; both ends included
   std::map<std::string, std::int64_t> integer_high;  // by input: integers without a range lie in [0, high]; else in [0, 255]
   std::int64_t memory_limit = std::int64_t{16} << 30;
 };
 
-// "x=1x3x48x320", "x=" (a scalar) or "N=4" into options; "x=-1:1" into ranges.
+// "x=1x3x48x320", "x=" (a scalar), "s=2x3+4x3" (a sequence), "s=none" (an empty one, or an optional without a value) or "N=4" into options;
+// "x=-1:1" into ranges.
 Status parse_shape(const std::string& text, const Graph& graph, DrawOptions& options);
 Status parse_range(const std::string& text, const Graph& graph, DrawOptions& options);
 
-// The inputs of the graph that have no constant of their own. Symbolic dimensions that nobody gives are chosen, the same everywhere.
-Result<std::vector<std::optional<Tensor>>> draw_inputs(const Graph& graph, const DrawOptions& options);
+// The inputs of the graph that have no constant of their own. A sequence has two tensors unless its shapes are given. Symbolic dimensions that nobody gives are chosen, the same everywhere.
+Result<std::vector<Datum>> draw_inputs(const Graph& graph, const DrawOptions& options);
 
 // The same, and integer inputs without a range are drawn from smaller ranges until no definition refuses them (indices inside their axes): each
 // on its own, as large as it may be. Where nothing helps, the inputs as they are: a check then says what refuses them.
-Result<std::vector<std::optional<Tensor>>> draw_valid_inputs(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
+Result<std::vector<Datum>> draw_valid_inputs(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
                                                              DrawOptions options, const interp::Limits& limits);
 
 }  // namespace ulpian::diff

@@ -26,7 +26,7 @@ GraphMaker symbolic() {
 Tensor drawn(ElementType type, const DrawOptions& o, const Extents& extents = {4, 8}) {
   const auto t = draw_inputs(*taking(type, extents).graph(), o);
   EXPECT_TRUE(t.ok()) << (t.ok() ? "" : to_string(t.error()));
-  return t.ok() ? *t->at(0) : Tensor();
+  return t.ok() ? *t->at(0).tensor() : Tensor();
 }
 
 TEST(Draw, TheSameSeedGivesTheSameBits) {
@@ -136,15 +136,15 @@ TEST(Draw, SymbolsAgreeAcrossInputs) {
   DrawOptions o;
   auto t = draw_inputs(*g, o);
   ASSERT_TRUE(t.ok());
-  EXPECT_EQ(t->at(0)->extents(), (Extents{1, 3}));
-  EXPECT_EQ(t->at(1)->extents(), (Extents{1}));
+  EXPECT_EQ(t->at(0).tensor()->extents(), (Extents{1, 3}));
+  EXPECT_EQ(t->at(1).tensor()->extents(), (Extents{1}));
   ASSERT_TRUE(parse_shape("N=4", *g, o).ok());
   t = draw_inputs(*g, o);
-  EXPECT_EQ(t->at(1)->extents(), (Extents{4}));
+  EXPECT_EQ(t->at(1).tensor()->extents(), (Extents{4}));
   DrawOptions by_input;
   ASSERT_TRUE(parse_shape("x=5x3", *g, by_input).ok());
   t = draw_inputs(*g, by_input);
-  EXPECT_EQ(t->at(1)->extents(), (Extents{5}));
+  EXPECT_EQ(t->at(1).tensor()->extents(), (Extents{5}));
   ASSERT_TRUE(parse_shape("y=6", *g, by_input).ok());
   EXPECT_FALSE(draw_inputs(*g, by_input).ok());
 }
@@ -175,9 +175,9 @@ TEST(Draw, IntegersAreMadeValidEachOnItsOwn) {
   m.input("x", F32, {5, 4}).input("i", ElementType::I64, {3}).input("free", ElementType::I64, {64}).node("Gather", {"x", "i"}, {"y"}).output("y").node("Abs", {"free"}, {"z"}).output("z");
   const auto t = draw_valid_inputs(shipped(), m.graph(), {}, {});
   ASSERT_TRUE(t.ok());
-  for (std::int64_t k = 0; k < 3; ++k) EXPECT_LT(to_int64(ElementType::I64, t->at(1)->at(k)), 5);
+  for (std::int64_t k = 0; k < 3; ++k) EXPECT_LT(to_int64(ElementType::I64, t->at(1).tensor()->at(k)), 5);
   std::int64_t most = 0;
-  for (std::int64_t k = 0; k < 64; ++k) most = std::max(most, to_int64(ElementType::I64, t->at(2)->at(k)));
+  for (std::int64_t k = 0; k < 64; ++k) most = std::max(most, to_int64(ElementType::I64, t->at(2).tensor()->at(k)));
   EXPECT_GT(most, 31);  // what nothing constrains stays wide
 }
 
@@ -186,11 +186,11 @@ TEST(Draw, AnInputWithAConstantOfItsOwnIsLeftOut) {
   m.constant("x", floats({1, 2}));
   auto t = draw_inputs(*m.graph(), {});
   ASSERT_TRUE(t.ok());
-  EXPECT_FALSE(t->at(0).has_value());
+  EXPECT_FALSE(t->at(0).is_present());
   DrawOptions o;
   o.ranges["x"] = {0, 1};
   t = draw_inputs(*m.graph(), o);
-  EXPECT_TRUE(t->at(0).has_value());
+  EXPECT_TRUE(t->at(0).is_present());
 }
 
 }  // namespace

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "diff/check/opinions.h"
 #include "interp/session/allowed_session.h"
+#include "interp/session/graph_host.h"
 
 namespace ulpian::diff {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using MaybeSets = std::vector<std::optional<interp::AllowedTensor>>;
 
 MaybeSets exactly(const MaybeTensors& tensors) {
   MaybeSets out(tensors.size());
@@ -19,25 +21,58 @@ MaybeSets exactly(const MaybeTensors& tensors) {
   return out;
 }
 
-Expectation expect_reading(const Judging& judging, const Graph& graph, const Node& node, const std::shared_ptr<const MaybeTensors>& arguments,
+// Of a tensor its output's; of a sequence's tensors `y[2]`.
+void name_tensors(Expectation& e, const std::vector<std::string>& outputs) {
+  if (e.results.empty()) {
+    e.names = outputs;
+    return;
+  }
+  e.names.assign(e.canonical.size(), {});
+  for (std::size_t k = 0; k < e.results.size() && k < outputs.size(); ++k) {
+    const core::ResultInfo& r = e.results[k];
+    if (r.kind == core::ResultKind::Tensor) e.names[r.first] = outputs[k];
+    if (r.kind == core::ResultKind::Sequence)
+      for (std::uint32_t j = 0; j < r.count; ++j) e.names[r.first + j] = fmt::format("{}[{}]", outputs[k], j);
+  }
+}
+
+void take_values(Expectation& e, const Data& values) {
+  for (const Datum& v : values) {
+    const Datum::Sequence* s = v.sequence();
+    core::ResultInfo r{v.tensor() ? core::ResultKind::Tensor : s ? core::ResultKind::Sequence : core::ResultKind::Nothing, s ? s->type : ElementType::F32,
+                       static_cast<std::uint32_t>(e.canonical.size()), static_cast<std::uint32_t>(v.count())};
+    e.results.push_back(r);
+    for (std::size_t j = 0; j < v.count(); ++j) e.canonical.emplace_back(v.part(j));
+  }
+}
+
+Expectation expect_reading(const Judging& judging, const Graph& graph, const Node& node, const std::shared_ptr<const Data>& given,
                            const std::vector<std::uint8_t>& alternatives) {
   Expectation e;
-  for (ValueId id : node.outputs) e.names.push_back(id == AbsentValue ? std::string() : graph.values[static_cast<std::size_t>(id)].name);
-  auto made = interp::Call::make(*judging.specification, graph, node, *arguments, interp::Evaluator::Block, alternatives);
+  std::vector<std::string> names;
+  for (ValueId id : node.outputs) names.push_back(id == AbsentValue ? std::string() : graph.values[static_cast<std::size_t>(id)].name);
+  auto made = interp::Call::make(*judging.specification, graph, node, *given, interp::Evaluator::Block, alternatives);
   if (!made) {
+    e.names = std::move(names);
     e.error = std::move(made).error();
     return e;
   }
   const std::shared_ptr<const interp::Call> call = *made;
+  const auto arguments = std::make_shared<const MaybeTensors>(interp::flattened(std::span<const Datum>(*given)));
   auto canonical = call->run(*arguments, judging.limits(judging.options->node_seconds), &e.undefined);
   if (!canonical) {
+    e.names = std::move(names);
     e.error = interp::at_node(std::move(canonical).error(), graph, node);
     return e;
   }
   e.canonical = std::move(*canonical);
-  e.canonical.resize(node.outputs.size());
-  for (std::size_t k = 0; k < node.outputs.size(); ++k)
-    if (node.outputs[k] == AbsentValue) e.canonical[k].reset();
+  e.results = call->program().results;
+  if (e.results.empty()) e.canonical.resize(node.outputs.size());
+  else e.results.resize(std::min(e.results.size(), node.outputs.size()));
+  std::vector<bool> hidden(node.outputs.size());
+  for (std::size_t k = 0; k < node.outputs.size(); ++k) hidden[k] = node.outputs[k] == AbsentValue;
+  hide_outputs(e, hidden);
+  name_tensors(e, names);
   e.unordered_axes = call->program().unordered_axes;
   e.allowed = [judging, call, arguments] {
     return interp::evaluate_allowed(call->program(), exactly(*arguments), judging.options->profile, judging.limits(judging.options->node_seconds));
@@ -47,7 +82,7 @@ Expectation expect_reading(const Judging& judging, const Graph& graph, const Nod
     auto [choices, all] = other_readings(call->program().static_choices);
     e.more_readings = !all;
     for (auto& choice : choices)
-      e.others.push_back([judging, &graph, &node, arguments, choice] { return expect_reading(judging, graph, node, arguments, choice); });
+      e.others.push_back([judging, &graph, &node, given, choice] { return expect_reading(judging, graph, node, given, choice); });
   }
   return e;
 }
@@ -74,32 +109,73 @@ interp::Limits Judging::limits(double seconds) const {
   return out;
 }
 
-Expectation expect_call(const Judging& judging, const Graph& graph, const Node& node, const MaybeTensors& arguments) {
-  return expect_reading(judging, graph, node, std::make_shared<const MaybeTensors>(arguments), {});
+Expectation expect_call(const Judging& judging, const Graph& graph, const Node& node, const Data& arguments) {
+  return expect_reading(judging, graph, node, std::make_shared<const Data>(arguments), {});
 }
 
-Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs, const Readings& readings) {
+void hide_outputs(Expectation& e, const std::vector<bool>& hidden) {
+  e.unseen.resize(hidden.size());
+  for (std::size_t k = 0; k < hidden.size(); ++k) {
+    if (!hidden[k]) continue;
+    e.unseen[k] = true;
+    if (e.results.empty() && k < e.canonical.size()) e.canonical[k].reset();
+    if (k < e.results.size())
+      for (std::uint32_t j = 0; j < e.results[k].count && e.results[k].kind != core::ResultKind::Nothing; ++j) e.canonical[e.results[k].first + j].reset();
+  }
+  for (auto& other : e.others)
+    other = [other, hidden] {
+      Expectation o = other();
+      hide_outputs(o, hidden);
+      return o;
+    };
+}
+
+Data data_of(const Expectation& e) {
+  if (e.results.empty()) return interp::as_data(e.canonical);
+  Data out;
+  for (const core::ResultInfo& r : e.results) {
+    if (r.kind == core::ResultKind::Nothing) out.emplace_back();
+    else if (r.kind == core::ResultKind::Tensor) out.emplace_back(e.canonical[r.first]);
+    else {
+      Datum::Sequence s{r.type, {}};
+      for (std::uint32_t j = 0; j < r.count; ++j)
+        if (e.canonical[r.first + j]) s.items.push_back(*e.canonical[r.first + j]);
+      out.emplace_back(std::move(s));
+    }
+  }
+  return out;
+}
+
+Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Readings& readings) {
   Expectation e;
-  for (ValueId id : graph->outputs) e.names.push_back(graph->values[static_cast<std::size_t>(id)].name);
+  std::vector<std::string> names;
+  for (ValueId id : graph->outputs) names.push_back(graph->values[static_cast<std::size_t>(id)].name);
   interp::SessionOptions options;
   options.alternatives = readings;
   interp::Session session(judging.specification, graph, options);
   interp::RunNotes notes;
-  auto canonical = session.run(inputs, judging.limits(judging.options->node_seconds), &notes);
+  auto canonical = session.run_values(inputs, {}, judging.limits(judging.options->node_seconds), &notes);
   if (!canonical) {
+    e.names = std::move(names);
     e.error = std::move(canonical).error();
     return e;
   }
   // What does not follow from that operator is judged all the same.
   if (!notes.undefined.empty()) e.undefined_inside = notes.undefined.front();
-  for (Tensor& t : *canonical) e.canonical.emplace_back(std::move(t));
+  if (notes.choices_inside) e.untried_readings = "operators inside its graphs leave a choice for the whole operator";
+  take_values(e, *canonical);
+  name_tensors(e, names);
   e.allowed = [judging, graph, inputs, readings, known = std::make_shared<std::optional<MaybeSets>>()]() -> Result<MaybeSets> {
     if (*known) return **known;
     interp::AllowedSession allowed(judging.specification, graph, judging.options->profile);
     allowed.alternatives = readings;
-    auto out = allowed.run(exactly(inputs), judging.limits(judging.options->node_seconds));
+    std::vector<interp::AllowedDatum> points;
+    for (const Datum& v : inputs) points.push_back(interp::exactly(v));
+    auto out = allowed.run_values(points, {}, judging.limits(judging.options->node_seconds));
     if (!out) return std::move(out).error();
-    *known = MaybeSets(out->begin(), out->end());
+    *known = MaybeSets();
+    for (const interp::AllowedDatum& v : *out)
+      for (std::size_t j = 0; j < v.count(); ++j) (*known)->emplace_back(v.part(j));
     return **known;
   };
   e.second_opinion = opinions_of_graph(judging, graph, inputs, readings);

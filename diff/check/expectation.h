@@ -6,6 +6,7 @@
 namespace ulpian::diff {
 
 using MaybeTensors = std::vector<std::optional<Tensor>>;
+using MaybeSets = std::vector<std::optional<interp::AllowedTensor>>;
 
 // What the expectations of one check share.
 struct Judging {
@@ -18,8 +19,13 @@ struct Judging {
   interp::Limits limits(double seconds) const;  // from now, within the options'
 };
 
-// One call; `graph` must outlive the answer. `arguments` as Node::inputs.
-Expectation expect_call(const Judging& judging, const Graph& graph, const Node& node, const MaybeTensors& arguments);
+// One call that holds no graphs; `graph` must outlive the answer. `arguments` as Node::inputs.
+Expectation expect_call(const Judging& judging, const Graph& graph, const Node& node, const Data& arguments);
+
+// Outputs that are not looked at, under any reading.
+void hide_outputs(Expectation& e, const std::vector<bool>& hidden);
+// The canonical outputs.
+Data data_of(const Expectation& e);
 
 // By node, which reading of its definition; what is missing is the first.
 using Readings = std::vector<std::vector<std::uint8_t>>;
@@ -33,6 +39,6 @@ struct OtherReadings {
 OtherReadings other_readings(const std::vector<std::uint8_t>& counts);
 
 // A graph as one unit.
-Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs, const Readings& readings = {});
+Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Readings& readings = {});
 
 }  // namespace ulpian::diff

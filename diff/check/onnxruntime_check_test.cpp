@@ -40,7 +40,7 @@ Tensor drawn_weights(const Extents& extents, std::uint64_t seed) {
   m.input("w", ElementType::F32, extents).output("w");
   DrawOptions o;
   o.seed = seed;
-  return *draw_inputs(*m.graph(), o)->at(0);
+  return *draw_inputs(*m.graph(), o)->at(0).tensor();
 }
 
 // Convolution, normalisation, a bias, an activation; then a small head: what optimisers like to fuse.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "diff/check/programs.h"
 #include "diff/compare/real_element.h"
 #include "interp/scalar/scalar.h"
+#include "interp/session/graph_host.h"
 
 namespace ulpian::diff {
 namespace {
@@ -30,6 +32,7 @@ private:
 };
 
 constexpr const char* NoTime = "the time for this is used up";
+constexpr const char* NotFollowed = "an operator before it was not evaluated over the real numbers";
 
 void take(SecondOpinion& out, RealElements& reals, const core::Program& program, std::size_t output, std::int64_t position, const interp::Limits& limits) {
   const auto value = reals.element(output, position, limits);
@@ -71,13 +74,12 @@ private:
 // The calls of a graph, each drawing its inputs' true values from those before it.
 class OfGraph {
 public:
-  OfGraph(const Judging& judging, std::shared_ptr<const Graph> graph, MaybeTensors inputs, Readings readings)
+  OfGraph(const Judging& judging, std::shared_ptr<const Graph> graph, Data inputs, Readings readings)
       : judging_(judging), graph_(std::move(graph)), inputs_(std::move(inputs)), readings_(std::move(readings)), made_by_(graph_->values.size()) {}
 
   SecondOpinion of(std::size_t output, std::int64_t position) {
     SecondOpinion out;
     out.of_region = true;
-    if (output >= graph_->outputs.size()) return out;
     out.why_missing = NoTime;
     if (*judging_.seconds_left <= 0) return out;
     const Spending spending(judging_);
@@ -85,13 +87,17 @@ public:
       interp::SessionOptions options;
       options.evaluator = interp::Evaluator::Scalar;
       options.alternatives = readings_;
-      scalar_ = std::make_unique<Result<std::vector<Tensor>>>(interp::Session(judging_.specification, graph_, options).run(inputs_, spending.limits(ScalarSeconds)));
+      scalar_ = std::make_unique<Result<Data>>(interp::Session(judging_.specification, graph_, options).run_values(inputs_, {}, spending.limits(ScalarSeconds)));
       link(spending.limits(RealSeconds));
     }
-    if (scalar_->ok()) out.canonical = (**scalar_)[output].at(position);
-    const Maker& maker = made_by_[static_cast<std::size_t>(graph_->outputs[output])];
-    out.why_missing = "an operator of the region was not evaluated";
-    if (maker.reals) take(out, *maker.reals, maker.call->program(), maker.output, position, spending.limits(RealSeconds));
+    out.why_missing = NotFollowed;
+    if (!scalar_->ok()) return out;
+    std::size_t k = 0, part = output;
+    for (; k < (**scalar_).size() && part >= (**scalar_)[k].count(); ++k) part -= (**scalar_)[k].count();
+    if (k == (**scalar_).size()) return out;
+    out.canonical = (**scalar_)[k].part(part).at(position);
+    const Maker& maker = made_by_[static_cast<std::size_t>(graph_->outputs[k])];
+    if (maker.reals) take(out, *maker.reals, maker.call->program(), maker.output + part, position, spending.limits(RealSeconds));
     return out;
   }
 
@@ -99,7 +105,7 @@ private:
   struct Maker {
     RealElements* reals = nullptr;
     const interp::Call* call = nullptr;
-    std::size_t output = 0;
+    std::size_t output = 0;  // of the program; of a sequence the first
   };
   struct Operator {
     std::shared_ptr<const interp::Call> call;
@@ -109,43 +115,58 @@ private:
 
   // Canonical values between the operators give extents and what shapes follow from.
   void link(const interp::Limits& limits) {
-    std::vector<std::optional<Tensor>> values(graph_->values.size());
+    Data values(graph_->values.size());
     for (const auto& [id, tensor] : graph_->constants) values[static_cast<std::size_t>(id)] = tensor;
     for (std::size_t k = 0; k < inputs_.size(); ++k)
-      if (inputs_[k]) values[static_cast<std::size_t>(graph_->inputs[k])] = inputs_[k];
+      if (inputs_[k].is_present()) values[static_cast<std::size_t>(graph_->inputs[k])] = inputs_[k];
     const auto work = std::make_shared<RealElements::Work>();
     std::int64_t bytes = 0;
     for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
       const Node& node = graph_->nodes[n];
+      // What graphs inside compute is not followed over the reals.
+      if (has_body(node)) return;
       auto op = std::make_unique<Operator>();
-      op->arguments.resize(node.inputs.size());
+      Data arguments(node.inputs.size());
       for (std::size_t k = 0; k < node.inputs.size(); ++k)
-        if (node.inputs[k] != AbsentValue) op->arguments[k] = values[static_cast<std::size_t>(node.inputs[k])];
-      auto call = interp::Call::make(*judging_.specification, *graph_, node, op->arguments, interp::Evaluator::Block, n < readings_.size() ? readings_[n] : std::vector<std::uint8_t>());
+        if (node.inputs[k] != AbsentValue) arguments[k] = values[static_cast<std::size_t>(node.inputs[k])];
+      op->arguments = interp::flattened(std::span<const Datum>(arguments));
+      auto call = interp::Call::make(*judging_.specification, *graph_, node, arguments, interp::Evaluator::Block, n < readings_.size() ? readings_[n] : std::vector<std::uint8_t>());
       if (!call) return;
       op->call = *call;
       auto results = op->call->run(op->arguments, limits);
       if (!results) return;
       op->reals = std::make_unique<RealElements>(op->call->program(), op->arguments, work);
-      for (std::size_t k = 0; k < node.inputs.size(); ++k)
-        if (node.inputs[k] != AbsentValue)
-          if (const Maker& m = made_by_[static_cast<std::size_t>(node.inputs[k])]; m.reals) op->reals->draw_from(k, *m.reals, m.output);
-      for (std::size_t k = 0; k < node.outputs.size() && k < results->size(); ++k) {
-        if (node.outputs[k] == AbsentValue || !(*results)[k]) continue;
-        bytes += static_cast<std::int64_t>((*results)[k]->bytes().size());
+      draw(node, arguments, *op->reals);
+      const auto& infos = op->call->program().results;
+      Data made = interp::results_of(op->call->program(), std::move(*results));
+      for (std::size_t k = 0; k < node.outputs.size() && k < made.size(); ++k) {
+        if (node.outputs[k] == AbsentValue || !made[k].is_present()) continue;
+        for (std::size_t j = 0; j < made[k].count(); ++j) bytes += static_cast<std::int64_t>(made[k].part(j).bytes().size());
         if (bytes > limits.memory_bytes) return;
-        made_by_[static_cast<std::size_t>(node.outputs[k])] = {op->reals.get(), op->call.get(), k};
-        values[static_cast<std::size_t>(node.outputs[k])] = std::move((*results)[k]);
+        made_by_[static_cast<std::size_t>(node.outputs[k])] = {op->reals.get(), op->call.get(), infos.empty() ? k : infos[k].first};
+        values[static_cast<std::size_t>(node.outputs[k])] = std::move(made[k]);
       }
       operators_.push_back(std::move(op));
     }
   }
 
+  // An input that is a sequence takes a place for each of its tensors.
+  void draw(const Node& node, const Data& arguments, RealElements& reals) {
+    std::size_t place = 0;
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const std::size_t parts = arguments[k].is_present() ? arguments[k].count() : 1;
+      if (node.inputs[k] != AbsentValue)
+        if (const Maker& m = made_by_[static_cast<std::size_t>(node.inputs[k])]; m.reals)
+          for (std::size_t j = 0; j < parts; ++j) reals.draw_from(place + j, *m.reals, m.output + j);
+      place += parts;
+    }
+  }
+
   Judging judging_;
   std::shared_ptr<const Graph> graph_;
-  MaybeTensors inputs_;
+  Data inputs_;
   Readings readings_;
-  std::unique_ptr<Result<std::vector<Tensor>>> scalar_;
+  std::unique_ptr<Result<Data>> scalar_;
   std::vector<Maker> made_by_;  // by value
   std::vector<std::unique_ptr<Operator>> operators_;
 };
@@ -156,7 +177,7 @@ OpinionOn opinions_of_call(const Judging& judging, std::shared_ptr<const interp:
   return [opinions = std::make_shared<OfCall>(judging, std::move(call), std::move(arguments))](std::size_t output, std::int64_t position) { return opinions->of(output, position); };
 }
 
-OpinionOn opinions_of_graph(const Judging& judging, std::shared_ptr<const Graph> graph, MaybeTensors inputs, Readings readings) {
+OpinionOn opinions_of_graph(const Judging& judging, std::shared_ptr<const Graph> graph, Data inputs, Readings readings) {
   return [opinions = std::make_shared<OfGraph>(judging, std::move(graph), std::move(inputs), std::move(readings))](std::size_t output, std::int64_t position) {
     return opinions->of(output, position);
   };

@@ -3,21 +3,57 @@
 #include <algorithm>
 #include <map>
 
+#include "spec/core/cut.h"
 #include "spec/import/onnx/export_onnx.h"
 
 namespace ulpian::diff {
 
-Values to_values(const Graph& graph, const std::vector<ValueId>& ids, const MaybeTensors& tensors) {
+Values to_values(const Graph& graph, const std::vector<ValueId>& ids, const Data& data) {
   Values out;
-  for (std::size_t k = 0; k < ids.size() && k < tensors.size(); ++k)
-    if (tensors[k]) out.push_back({graph.values[static_cast<std::size_t>(ids[k])].name, *tensors[k]});
+  for (std::size_t k = 0; k < ids.size() && k < data.size(); ++k)
+    if (data[k].is_present()) out.push_back(value_of(graph.values[static_cast<std::size_t>(ids[k])].name, data[k]));
   return out;
+}
+
+void declare(GraphValue& value, const Datum& datum, bool with_extents) {
+  if (!datum.is_present()) {
+    value.is_optional = true;
+    return;
+  }
+  const Tensor* t = datum.tensor();
+  value.is_sequence = !t;
+  value.type = t ? t->type() : datum.sequence()->type;
+  value.extents.reset();
+  if (!t || !with_extents) return;
+  value.extents.emplace();
+  for (std::int64_t e : t->extents()) value.extents->push_back({e, {}});
+}
+
+Part one_node(const Graph& graph, int node, const std::function<const Datum*(ValueId)>& value) {
+  Cut part = cut(graph, std::span(&node, 1));
+  Part out;
+  for (std::size_t k = 0; k < part.inputs.size(); ++k) {
+    const Datum* v = value(part.inputs[k]);
+    out.inputs.push_back(v ? *v : Datum());
+    declare(part.graph.values[static_cast<std::size_t>(part.graph.inputs[k])], out.inputs.back(), true);
+  }
+  out.graph = std::make_shared<const Graph>(std::move(part.graph));
+  return out;
+}
+
+bool same_value(const Datum& a, const Datum& b) {
+  if (a.is_present() != b.is_present() || (a.tensor() == nullptr) != (b.tensor() == nullptr) || a.count() != b.count()) return false;
+  for (std::size_t k = 0; k < a.count(); ++k)
+    if (!same_elements(a.part(k), b.part(k))) return false;
+  return true;
 }
 
 Outcome run_program(Backend& backend, Bytes bytes, const Values& inputs) {
   Program program;
   program.bytes = std::move(bytes);
-  for (const Value& v : inputs) program.inputs.push_back({v.name, v.tensor()->type(), v.tensor()->extents()});
+  // Only tensors have extents that could be fixed beforehand.
+  for (const Value& v : inputs)
+    if (v.tensor()) program.inputs.push_back({v.name, v.tensor()->type(), v.tensor()->extents()});
   Prepared prepared = backend.prepare(program);
   if (!prepared.ok()) return std::move(*prepared.trouble);
   Outcome out = backend.run(prepared.program, inputs);
@@ -45,7 +81,7 @@ bool same_outputs(const Outcome& a, const Outcome& b) {
   for (const Value& v : b.outputs()->values) other[v.name] = &v;
   return std::all_of(a.outputs()->values.begin(), a.outputs()->values.end(), [&](const Value& v) {
     const auto it = other.find(v.name);
-    return it != other.end() && v.tensor() && it->second->tensor() && same_elements(*v.tensor(), *it->second->tensor());
+    return it != other.end() && same_value(datum_of(v), datum_of(*it->second));
   });
 }
 

@@ -1,6 +1,7 @@
 // Graphs and parts of graphs as programs of a backend. Private to diff/check.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "diff/check/expectation.h"
@@ -9,7 +10,19 @@ namespace ulpian::diff {
 
 using Bytes = std::shared_ptr<const std::string>;
 
-Values to_values(const Graph& graph, const std::vector<ValueId>& ids, const MaybeTensors& tensors);
+// Absent ones left out.
+Values to_values(const Graph& graph, const std::vector<ValueId>& ids, const Data& data);
+
+// A node as a graph of its own, and what it then takes: its inputs and what its bodies capture.
+struct Part {
+  std::shared_ptr<const Graph> graph;
+  Data inputs;
+};
+Part one_node(const Graph& graph, int node, const std::function<const Datum*(ValueId)>& value);
+
+// What a value holds as its declared type; extents where `with_extents`.
+void declare(GraphValue& value, const Datum& datum, bool with_extents);
+bool same_value(const Datum& a, const Datum& b);
 
 // Prepares, runs and releases.
 Outcome run_program(Backend& backend, Bytes bytes, const Values& inputs);
@@ -17,7 +30,7 @@ Outcome run_program(Backend& backend, Bytes bytes, const Values& inputs);
 // The model with further outputs.
 Outcome run_exposed(Backend& backend, const std::string& model, const Graph& graph, std::span<const ValueId> wanted, const Values& inputs);
 
-// Whether all outputs of `a` are tensors and have the same bits in `b`, by name.
+// Whether all outputs of `a` have the same bits in `b`, by name.
 bool same_outputs(const Outcome& a, const Outcome& b);
 
 // Nodes that read nothing: their values are the file's.

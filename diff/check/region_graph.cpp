@@ -67,8 +67,13 @@ private:
       out_.graph.constants.emplace_back(number, constant->second);
       return number;
     }
-    const Tensor& t = view_.values().at(id);
+    const Datum& datum = view_.values().at(id);
     GraphValue& v = out_.graph.values[at(number)];
+    if (!datum.tensor()) {
+      declare(v, datum, false);
+      return listed(id, number);
+    }
+    const Tensor& t = *datum.tensor();
     v.type = t.type();
     // As much is known of its extents as in the whole graph: optimisers go by that.
     if (v.extents && v.extents->size() == t.extents().size()) return listed(id, number);
@@ -98,7 +103,11 @@ private:
 
   void output(ValueId id) {
     const ValueId number = own(id);
-    if (view_.visible(id)) out_.graph.values[at(number)].type = view_.values().at(id).type();
+    if (view_.visible(id))
+      if (const Datum& v = view_.values().at(id); v.is_present()) {
+        out_.graph.values[at(number)].type = v.tensor() ? v.tensor()->type() : v.sequence()->type;
+        out_.graph.values[at(number)].is_sequence = v.sequence() != nullptr;
+      }
     out_.graph.outputs.push_back(number);
     out_.outputs.push_back(id);
   }

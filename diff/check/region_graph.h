@@ -27,8 +27,8 @@ public:
   RegionView(const Graph& graph, std::map<ValueId, Tensor> constants);
 
   bool visible(ValueId id) const { return visible_.count(id) != 0; }
-  const std::map<ValueId, Tensor>& values() const { return visible_; }
-  void show(ValueId id, Tensor value) { visible_.insert_or_assign(id, std::move(value)); }
+  const std::map<ValueId, Datum>& values() const { return visible_; }
+  void show(ValueId id, Datum value) { visible_.insert_or_assign(id, std::move(value)); }
   void hide(ValueId id) { visible_.erase(id); }
   bool constant(ValueId id) const { return constants_.count(id) != 0; }
   // What optimisers rarely take into something else: values that depend on constants only, and what `harmless` says; then those that several
@@ -47,7 +47,7 @@ public:
 private:
   const Graph* graph_;
   std::map<ValueId, Tensor> constants_;
-  std::map<ValueId, Tensor> visible_;
+  std::map<ValueId, Datum> visible_;
   std::vector<std::vector<ValueId>> reads_;
   std::vector<int> maker_;   // by value, -1: none
   std::vector<int> readers_;

@@ -30,7 +30,7 @@ public:
   explicit Search(const RegionQuestion& q)
       : q_(q), g_(*q.graph), view_(g_, constants_of(q)), end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(q.judging.options->region_seconds))) {
     for (std::size_t k = 0; k < q_.inputs.size(); ++k)
-      if (q_.inputs[k]) view_.show(g_.inputs[k], *q_.inputs[k]);
+      if (q_.inputs[k].is_present()) view_.show(g_.inputs[k], q_.inputs[k]);
     for (const Node& n : g_.nodes)
       for (ValueId id : n.outputs)
         if (id != AbsentValue && !n.function.empty() && !q_.functions_inlined) nameless_.insert(id);
@@ -56,13 +56,13 @@ private:
     std::map<ValueId, Tensor> out;
     for (const auto& [id, tensor] : q.graph->constants) out.emplace(id, tensor);
     for (std::size_t k = 0; k < q.inputs.size(); ++k)
-      if (q.inputs[k]) out.erase(q.graph->inputs[k]);
+      if (q.inputs[k].is_present()) out.erase(q.graph->inputs[k]);
     // What nodes without inputs give is in the file.
     for (const Node& n : q.graph->nodes) {
       if (!is_constant(n)) continue;
       const MaybeTensors none(n.inputs.size());
       auto call = interp::Call::make(*q.judging.specification, *q.graph, n, none);
-      if (!call) continue;
+      if (!call || !(*call)->program().results.empty()) continue;  // an empty sequence is made each time
       auto values = (*call)->run(none, q.judging.limits(q.judging.options->node_seconds));
       if (!values) continue;
       for (std::size_t k = 0; k < n.outputs.size() && k < values->size(); ++k)
@@ -74,7 +74,7 @@ private:
   void show_outputs() {
     for (const Value& v : q_.uncut->outputs()->values)
       for (ValueId id : g_.outputs)
-        if (g_.values[at(id)].name == v.name && v.tensor()) view_.show(id, *v.tensor());
+        if (g_.values[at(id)].name == v.name) view_.show(id, datum_of(v));
   }
 
   bool may_try() {
@@ -96,8 +96,7 @@ private:
   }
 
   bool exposable(ValueId id) const {
-    const GraphValue& v = g_.values[at(id)];
-    return !v.is_sequence && !v.is_optional && !nameless_.count(id);
+    return !nameless_.count(id);
   }
 
   // Shows as many of the values as leave the outputs of the whole model alone.
@@ -119,11 +118,10 @@ private:
     wanted.insert(wanted.end(), values.begin(), values.end());
     const Outcome o = run_exposed(*q_.backend, *q_.model, g_, wanted, q_.given);
     if (!same_outputs(*q_.uncut, o)) return false;
-    std::map<std::string, const Tensor*> seen;
-    for (const Value& v : o.outputs()->values)
-      if (v.tensor()) seen.emplace(v.name, v.tensor());
+    std::map<std::string, const Value*> seen;
+    for (const Value& v : o.outputs()->values) seen.emplace(v.name, &v);
     for (ValueId id : wanted)
-      if (const auto it = seen.find(g_.values[at(id)].name); it != seen.end()) view_.show(id, *it->second);
+      if (const auto it = seen.find(g_.values[at(id)].name); it != seen.end()) view_.show(id, datum_of(*it->second));
     return true;
   }
 
@@ -192,7 +190,7 @@ private:
     if (regions.empty()) return largest && in_whole_model(*largest);
     count();
     const RegionGraph part = view_.extract(regions, further);
-    std::map<ValueId, Tensor> seen;
+    std::map<ValueId, Datum> seen;
     if (!run_part(part, seen)) return false;
     for (std::size_t k = 0; k < regions.size(); ++k) settle(*regions[k], tried[k], seen);
     return true;
@@ -204,26 +202,27 @@ private:
     return true;
   }
 
-  bool run_part(const RegionGraph& part, std::map<ValueId, Tensor>& seen) {
+  bool run_part(const RegionGraph& part, std::map<ValueId, Datum>& seen) {
     const auto bytes = export_onnx(part.graph);
     if (!bytes) return false;
     Values inputs;
-    for (std::size_t k = 0; k < part.inputs.size(); ++k) inputs.push_back({part.graph.values[at(part.graph.inputs[k])].name, view_.values().at(part.inputs[k])});
+    for (std::size_t k = 0; k < part.inputs.size(); ++k)
+      if (const Datum& v = view_.values().at(part.inputs[k]); v.is_present()) inputs.push_back(value_of(part.graph.values[at(part.graph.inputs[k])].name, v));
     const Outcome o = run_program(*q_.backend, std::make_shared<const std::string>(*bytes), inputs);
     const Outputs* answer = o.outputs();
     if (!answer) return false;
     for (std::size_t k = 0; k < part.outputs.size() && k < answer->values.size(); ++k)
-      if (answer->values[k].tensor()) seen.emplace(part.outputs[k], *answer->values[k].tensor());
+      seen.emplace(part.outputs[k], datum_of(answer->values[k]));
     return true;
   }
 
-  void settle(const Region& r, const std::vector<ValueId>& tried, const std::map<ValueId, Tensor>& seen) {
+  void settle(const Region& r, const std::vector<ValueId>& tried, const std::map<ValueId, Datum>& seen) {
     bool same = true;
     for (int n : r.nodes)
       for (ValueId id : g_.nodes[static_cast<std::size_t>(n)].outputs) {
         if (id == AbsentValue || !view_.visible(id)) continue;
         const auto it = seen.find(id);
-        same = same && it != seen.end() && same_elements(it->second, view_.values().at(id));
+        same = same && it != seen.end() && same_value(it->second, view_.values().at(id));
       }
     for (ValueId id : tried) same = same && seen.count(id);
     if (same) {
@@ -272,7 +271,7 @@ private:
 
 Verdict judge_region(const RegionQuestion& q, const RegionView& view, const Region& r) {
   RegionGraph part = view.extract({&r}, {});
-  MaybeTensors inputs, got;
+  Data inputs, got;
   for (ValueId id : part.inputs) inputs.emplace_back(view.values().at(id));
   for (ValueId id : part.outputs) got.emplace_back(view.values().at(id));
   return judge_unit(q.judging, std::make_shared<const Graph>(std::move(part.graph)), inputs, got);

@@ -12,7 +12,7 @@ struct RegionQuestion {
   Bytes model;               // whose values can be exposed by name, those inside functions only if so said
   bool functions_inlined = false;
   Values given;
-  MaybeTensors inputs;
+  Data inputs;
   const Outcome* uncut = nullptr;
   std::vector<bool> discrete;  // by value: known to hold integers or truth values
 };

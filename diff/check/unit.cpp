@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "diff/check/programs.h"
 #include "diff/check/region_graph.h"
+#include "interp/session/graph_host.h"
 
 namespace ulpian::diff {
 namespace {
-
-using MaybeSets = std::vector<std::optional<interp::AllowedTensor>>;
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
@@ -48,26 +48,14 @@ bool tells_nothing(const Expectation& e) {
   return wide * 2 > total;
 }
 
-// Outputs that are not looked at, under any reading.
-void hide(Expectation& e, const std::vector<bool>& hidden) {
-  for (std::size_t k = 0; k < hidden.size() && k < e.canonical.size(); ++k)
-    if (hidden[k]) e.canonical[k].reset();
-  for (auto& other : e.others)
-    other = [other, hidden] {
-      Expectation o = other();
-      hide(o, hidden);
-      return o;
-    };
-}
-
-Verdict judge_call(const Judging& judging, const Graph& graph, const MaybeTensors& inputs, const MaybeTensors& got) {
+Verdict judge_call(const Judging& judging, const Graph& graph, const Data& inputs, const Data& got) {
   const Node& node = graph.nodes[0];
-  std::vector<std::optional<Tensor>> values(graph.values.size()), answers(graph.values.size());
+  Data values(graph.values.size()), answers(graph.values.size());
   for (const auto& [id, tensor] : graph.constants) values[at(id)] = tensor;
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (inputs[k]) values[at(graph.inputs[k])] = inputs[k];
+    if (inputs[k].is_present()) values[at(graph.inputs[k])] = inputs[k];
   for (std::size_t k = 0; k < graph.outputs.size() && k < got.size(); ++k) answers[at(graph.outputs[k])] = got[k];
-  MaybeTensors arguments(node.inputs.size()), outputs(node.outputs.size());
+  Data arguments(node.inputs.size()), outputs(node.outputs.size());
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
     if (node.inputs[k] != AbsentValue) arguments[k] = values[at(node.inputs[k])];
   Expectation e = expect_call(judging, graph, node, arguments);
@@ -75,16 +63,16 @@ Verdict judge_call(const Judging& judging, const Graph& graph, const MaybeTensor
   std::vector<bool> hidden(node.outputs.size());
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     if (node.outputs[k] != AbsentValue) outputs[k] = answers[at(node.outputs[k])];
-    hidden[k] = !outputs[k] && std::find(graph.outputs.begin(), graph.outputs.end(), node.outputs[k]) == graph.outputs.end();
+    hidden[k] = !outputs[k].is_present() && std::find(graph.outputs.begin(), graph.outputs.end(), node.outputs[k]) == graph.outputs.end();
   }
-  hide(e, hidden);
-  return judge(e, outputs);
+  hide_outputs(e, hidden);
+  return judge(e, std::span<const Datum>(outputs));
 }
 
 // All operators together, under one reading of each.
-Verdict judge_together(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs, const MaybeTensors& got, const Readings& readings) {
+Verdict judge_together(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& got, const Readings& readings) {
   const Expectation e = expect_graph(judging, graph, inputs, readings);
-  Verdict v = judge(e, got);
+  Verdict v = judge(e, std::span<const Datum>(got));
   if (v.verdict == Class::Conforms && v.counts.allowed > 0 && tells_nothing(e)) {
     v.verdict = Class::IllConditioned;
     v.reason = "its allowed sets admit nearly everything";
@@ -103,30 +91,45 @@ struct Choices {
 };
 
 // What the definitions of a graph leave open on these inputs.
-Choices choices_of(const Judging& judging, const Graph& graph, const MaybeTensors& inputs) {
+Choices choices_of(const Judging& judging, const Graph& graph, const Data& inputs) {
   Choices out;
   out.others.resize(graph.nodes.size());
-  std::vector<std::optional<Tensor>> values(graph.values.size());
+  Data values(graph.values.size());
   for (const auto& [id, tensor] : graph.constants) values[at(id)] = tensor;
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (inputs[k]) values[at(graph.inputs[k])] = inputs[k];
+    if (inputs[k].is_present()) values[at(graph.inputs[k])] = inputs[k];
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    MaybeTensors arguments(node.inputs.size());
+    out.unknown = describe(node) + " was not evaluated";
+    const auto see = [&](Data made) {
+      for (std::size_t k = 0; k < node.outputs.size() && k < made.size(); ++k)
+        if (node.outputs[k] != AbsentValue) values[at(node.outputs[k])] = std::move(made[k]);
+    };
+    if (has_body(node)) {
+      // Its bodies' own choices are noted where they are met (Expectation::untried_readings).
+      const Part part = one_node(graph, static_cast<int>(n), [&](ValueId id) { return &values[at(id)]; });
+      auto made = interp::Session(judging.specification, part.graph).run_values(part.inputs, {}, judging.limits(judging.options->node_seconds));
+      if (!made) return out;
+      Data by_output(node.outputs.size());
+      for (std::size_t k = 0, j = 0; k < node.outputs.size(); ++k)
+        if (node.outputs[k] != AbsentValue && j < made->size()) by_output[k] = std::move((*made)[j++]);
+      see(std::move(by_output));
+      out.unknown.clear();
+      continue;
+    }
+    Data arguments(node.inputs.size());
     for (std::size_t k = 0; k < node.inputs.size(); ++k)
       if (node.inputs[k] != AbsentValue) arguments[k] = values[at(node.inputs[k])];
     const auto call = interp::Call::make(*judging.specification, graph, node, arguments);
-    out.unknown = describe(node) + " was not evaluated";
     if (!call) return out;
     auto [readings, all] = other_readings((*call)->program().static_choices);
     out.too_many = out.too_many || !all;
     out.others[n] = std::move(readings);
     std::optional<Diagnostic> undefined;
-    auto results = (*call)->run(arguments, judging.limits(judging.options->node_seconds), &undefined);
+    auto results = (*call)->run(interp::flattened(std::span<const Datum>(arguments)), judging.limits(judging.options->node_seconds), &undefined);
     if (!results) return out;
     out.unknown.clear();
-    for (std::size_t k = 0; k < node.outputs.size() && k < results->size(); ++k)
-      if (node.outputs[k] != AbsentValue) values[at(node.outputs[k])] = std::move((*results)[k]);
+    see(interp::results_of((*call)->program(), std::move(*results)));
   }
   return out;
 }
@@ -151,7 +154,7 @@ std::vector<Readings> combinations(const Choices& choices) {
   return out;
 }
 
-Verdict try_combinations(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs, const MaybeTensors& got, const Choices& choices, Verdict first) {
+Verdict try_combinations(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& got, const Choices& choices, Verdict first) {
   const auto undecided = [&](const std::string& why) {
     first.verdict = Class::Undecided;
     first.reason = fmt::format("outside under the first reading of definitions that leave a choice, and {}: {}", why, first.reason);
@@ -180,23 +183,23 @@ Verdict try_combinations(const Judging& judging, const std::shared_ptr<const Gra
 
 // The unit cut at its outputs: what an operator makes visible, the next one is judged on. Empty where that cuts nothing, or where outputs are
 // not simply what operators make.
-std::optional<RegionView> cut_at_outputs(const Graph& graph, const MaybeTensors& inputs, const MaybeTensors& got) {
+std::optional<RegionView> cut_at_outputs(const Graph& graph, const Data& inputs, const Data& got) {
   std::map<ValueId, Tensor> constants;
   for (const auto& [id, tensor] : graph.constants) constants.emplace(id, tensor);
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (inputs[k]) constants.erase(graph.inputs[k]);
+    if (inputs[k].is_present()) constants.erase(graph.inputs[k]);
   RegionView view(graph, std::move(constants));
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (inputs[k]) view.show(graph.inputs[k], *inputs[k]);
+    if (inputs[k].is_present()) view.show(graph.inputs[k], inputs[k]);
   for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
     const ValueId id = graph.outputs[k];
-    if (k >= got.size() || !got[k] || view.visible(id) || view.constant(id)) return std::nullopt;
-    view.show(id, *got[k]);
+    if (k >= got.size() || !got[k].is_present() || view.visible(id) || view.constant(id)) return std::nullopt;
+    view.show(id, got[k]);
   }
   return view;
 }
 
-std::optional<Verdict> judge_parts(const Judging& judging, const Graph& graph, const MaybeTensors& inputs, const MaybeTensors& got) {
+std::optional<Verdict> judge_parts(const Judging& judging, const Graph& graph, const Data& inputs, const Data& got) {
   const auto view = cut_at_outputs(graph, inputs, got);
   if (!view) return std::nullopt;
   const std::vector<Region> parts = view->regions();
@@ -205,7 +208,7 @@ std::optional<Verdict> judge_parts(const Judging& judging, const Graph& graph, c
   Counts counts;
   for (const Region& part : parts) {
     RegionGraph cut = view->extract({&part}, {});
-    MaybeTensors part_inputs, part_got;
+    Data part_inputs, part_got;
     for (ValueId id : cut.inputs) part_inputs.emplace_back(view->values().at(id));
     for (ValueId id : cut.outputs) part_got.emplace_back(view->values().at(id));
     if (part_got.empty()) continue;
@@ -226,8 +229,8 @@ std::optional<Verdict> judge_parts(const Judging& judging, const Graph& graph, c
 
 }  // namespace
 
-Verdict judge_unit(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs, const MaybeTensors& got) {
-  if (graph->nodes.size() == 1) return judge_call(judging, *graph, inputs, got);
+Verdict judge_unit(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& got) {
+  if (graph->nodes.size() == 1 && !has_body(graph->nodes[0])) return judge_call(judging, *graph, inputs, got);
   Verdict v = judge_together(judging, graph, inputs, got, {});
   const bool open = v.verdict == Class::Violation || v.verdict == Class::Lenient || v.verdict == Class::InternalError;
   if (!open) return v;

@@ -8,6 +8,6 @@ namespace ulpian::diff {
 // Of a single call, its own; else of all its operators together, ill-conditioned where the sets admit too much to tell anything. Where
 // definitions leave a choice for a whole operator, each reading is tried: operator by operator where the values between them are outputs, else
 // all combinations up to MostReadings.
-Verdict judge_unit(const Judging& judging, const std::shared_ptr<const Graph>& graph, const MaybeTensors& inputs, const MaybeTensors& got);
+Verdict judge_unit(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& got);
 
 }  // namespace ulpian::diff

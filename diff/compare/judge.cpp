@@ -318,6 +318,11 @@ template <typename Answer> Verdict first_that_fits(const Expectation& expected, 
     if (v.reason.empty()) v.reason = "under another reading that the standard leaves open";
     return v;
   }
+  if (!expected.untried_readings.empty() && first.verdict != Class::Refused) {
+    first.verdict = Class::Undecided;
+    first.reason = fmt::format("{}, and only the first reading was tried: {}", expected.untried_readings, first.reason);
+    return first;
+  }
   if (!expected.more_readings) return first;
   first.verdict = Class::Undecided;
   first.reason = fmt::format("the definition has more readings than the {} that were tried; under the first: {}", expected.others.size() + 1, first.reason);
@@ -325,6 +330,70 @@ template <typename Answer> Verdict first_that_fits(const Expectation& expected, 
 }
 
 }  // namespace
+
+namespace {
+
+std::string kind_of(const Datum& v) {
+  const Datum::Sequence* s = v.sequence();
+  return !v.is_present() ? "nothing" : s ? fmt::format("a sequence of {} {} tensors", s->items.size(), name_of(s->type)) : "a tensor";
+}
+
+std::string kind_of(const core::ResultInfo& r) {
+  switch (r.kind) {
+    case core::ResultKind::Nothing: return "nothing";
+    case core::ResultKind::Tensor: return "a tensor";
+    case core::ResultKind::Sequence: return fmt::format("a sequence of {} {} tensors", r.count, name_of(r.type));
+  }
+  ensure(false);
+}
+
+// Libraries do not tell the type of a sequence without tensors.
+bool has_kind(const Datum& v, const core::ResultInfo& r) {
+  const Datum::Sequence* s = v.sequence();
+  if (r.kind != core::ResultKind::Sequence) return s == nullptr && v.is_present() == (r.kind == core::ResultKind::Tensor);
+  return s && s->items.size() == r.count && (r.count == 0 || s->type == r.type);
+}
+
+std::string name_of_result(const Expectation& e, const core::ResultInfo& r, std::size_t k) {
+  if (r.kind == core::ResultKind::Tensor && r.first < e.names.size() && !e.names[r.first].empty()) return "\"" + e.names[r.first] + "\"";
+  if (r.kind == core::ResultKind::Sequence && r.count > 0 && r.first < e.names.size()) return "\"" + e.names[r.first].substr(0, e.names[r.first].rfind('[')) + "\"";
+  return std::to_string(k);
+}
+
+// The tensors of outputs as `canonical` lists them, where kinds and lengths are right; else what is wrong.
+std::optional<std::string> wrong_kind(const Expectation& e, std::span<const Datum> got, MaybeTensors& tensors) {
+  if (e.results.empty()) {
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      if (got[k].sequence() && k < e.canonical.size() && e.canonical[k]) return fmt::format("the output {} is {}; a tensor is right", k < e.names.size() ? "\"" + e.names[k] + "\"" : std::to_string(k), kind_of(got[k]));
+      tensors.push_back(got[k].tensor() ? std::optional(*got[k].tensor()) : std::nullopt);
+    }
+    return std::nullopt;
+  }
+  tensors.resize(e.canonical.size());
+  for (std::size_t k = 0; k < e.results.size(); ++k) {
+    if (k < e.unseen.size() && e.unseen[k]) continue;
+    const core::ResultInfo& r = e.results[k];
+    const Datum given = k < got.size() ? got[k] : Datum();
+    if (!given.is_present() && r.kind == core::ResultKind::Tensor) continue;  // missing, as judged below
+    if (!has_kind(given, r)) return fmt::format("the output {} is {}; {} is right", name_of_result(e, r, k), kind_of(given), kind_of(r));
+    for (std::size_t j = 0; j < given.count(); ++j) tensors[r.first + j] = given.part(j);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Verdict judge(const Expectation& expected, std::span<const Datum> got) {
+  MaybeTensors tensors;
+  const bool looks = !expected.error && !expected.undefined;
+  auto wrong = looks ? wrong_kind(expected, got, tensors) : std::nullopt;
+  if (!wrong && expected.others.empty()) return judge(expected, tensors);
+  Expectation alone = expected;
+  alone.others.clear();
+  alone.more_readings = false;
+  alone.untried_readings.clear();
+  return first_that_fits(expected, got, wrong ? of_class(Class::Violation, std::move(*wrong)) : judge(alone, tensors));
+}
 
 Verdict judge(const Expectation& expected, const MaybeTensors& got) {
   Verdict first = [&] {
@@ -345,9 +414,9 @@ Verdict judge(const Expectation& expected, const Outcome& outcome) {
   const bool must_refuse = expected.error && expected.error->kind == ErrorKind::Requirement;
   const bool says_nothing = expected.undefined || expected.undefined_inside || (expected.error && expected.error->kind == ErrorKind::Undefined);
   if (const Outputs* o = outcome.outputs()) {
-    MaybeTensors got;
-    for (const Value& v : o->values) got.push_back(v.tensor() ? std::optional(*v.tensor()) : std::nullopt);
-    return judge(expected, got);
+    std::vector<Datum> got;
+    for (const Value& v : o->values) got.push_back(datum_of(v));
+    return judge(expected, std::span<const Datum>(got));
   }
   if (const Refused* r = std::get_if<Refused>(&outcome.what)) {
     if (must_refuse) return of_class(Class::Conforms, "refused, as it must: " + expected.error->message, r->message);

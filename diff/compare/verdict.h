@@ -5,13 +5,16 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "diff/backends/outcome.h"
 #include "diff/compare/ulp.h"
 #include "interp/allowed/allowed.h"
+#include "spec/core/datum.h"
 #include "spec/core/diagnostic.h"
+#include "spec/core/program.h"
 
 namespace ulpian::diff {
 
@@ -89,12 +92,16 @@ struct Expectation {
   std::optional<Diagnostic> undefined;                        // found on the values: anything conforms
   std::optional<Diagnostic> undefined_inside;                 // of one operator among several: the sets say what follows from it
   std::vector<std::optional<Tensor>> canonical;               // per output; empty where it is not looked at
+  // How those tensors form the outputs, where some are sequences or nothing; empty where each is one output. `names` and all else go by tensors.
+  std::vector<core::ResultInfo> results;
+  std::vector<bool> unseen;                                   // by result: not looked at
   // The allowed sets, asked for only where an element differs from canonical.
   std::function<Result<std::vector<std::optional<interp::AllowedTensor>>>()> allowed;
   std::vector<std::string> names;
   // Other meanings that the standard leaves open for the operator as a whole (a static `one of`): it conforms under one of them, or not.
   std::vector<std::function<Expectation()>> others;
   bool more_readings = false;  // than `others` has: none of them fitting, it is undecided
+  std::string untried_readings;  // why there are readings beside `others`, if there are: it is undecided, too
   // In each line along these axes any order, the same in all outputs.
   std::vector<std::int64_t> unordered_axes;
   // Asked for some of the elements outside before they are called a violation.
@@ -103,6 +110,8 @@ struct Expectation {
 
 // `got` per output of the expectation; an output that the backend does not give is empty.
 Verdict judge(const Expectation& expected, const std::vector<std::optional<Tensor>>& got);
+// Outputs of any kind: the kind and the length of each, then its tensors.
+Verdict judge(const Expectation& expected, std::span<const Datum> got);
 // Refusals, crashes and the like included.
 Verdict judge(const Expectation& expected, const Outcome& outcome);
 

@@ -70,6 +70,15 @@ struct AllowedWorld {
 
 }  // namespace
 
+AllowedDatum exactly(const Datum& v) {
+  if (const Tensor* t = v.tensor()) return AllowedTensor::exactly(*t);
+  const Datum::Sequence* s = v.sequence();
+  if (!s) return {};
+  AllowedDatum::Sequence out{s->type, {}};
+  for (const Tensor& t : s->items) out.items.push_back(AllowedTensor::exactly(t));
+  return out;
+}
+
 struct AllowedSession::State {
   std::shared_ptr<const language::Specification> specification;
   std::shared_ptr<const Graph> graph;

@@ -17,6 +17,8 @@ namespace ulpian::interp {
 
 using AllowedDatum = BasicDatum<AllowedTensor>;
 
+AllowedDatum exactly(const Datum& value);
+
 class AllowedSession {
 public:
   AllowedSession(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Profile profile);

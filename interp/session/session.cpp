@@ -1,5 +1,6 @@
 #include "interp/session/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 
@@ -26,6 +27,10 @@ std::string show(const std::vector<Dimension>& extents) {
     out += extents[k].extent ? std::to_string(*extents[k].extent) : extents[k].symbol.empty() ? "?" : extents[k].symbol;
   }
   return out + "]";
+}
+
+bool leaves_choices(const core::Program& program) {
+  return std::any_of(program.static_choices.begin(), program.static_choices.end(), [](std::uint8_t count) { return count > 1; });
 }
 
 }  // namespace
@@ -153,6 +158,7 @@ Result<std::vector<Datum>> Session::State::run_node(Run& run, std::size_t n) {
     if (!call) return std::move(call).error();
     calls[n] = std::move(*call);
   }
+  if (options.is_body && run.notes && leaves_choices(calls[n]->program())) run.notes->choices_inside = true;
   auto outputs = calls[n]->run(flattened(std::span<const Datum>(arguments)), rest, &undefined);
   if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
   noted();
@@ -170,6 +176,7 @@ Result<std::vector<Datum>> Session::State::run_hosted(Run& run, const Node& node
   host.add(flattened(arguments));
   auto program = language::elaborate(*specification, describe_call(*specification, node, arguments), elaboration_limits(rest), &host);
   if (!program) return at_node(std::move(program).error(), *graph, node);
+  if (run.notes && leaves_choices(*program)) run.notes->choices_inside = true;
   auto outputs = run_program(*program, host.values(), options, rest, undefined);
   if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
   return results_of(*program, std::move(*outputs));

@@ -18,6 +18,7 @@ struct SessionOptions {
   block::Options block;  // none of them changes a bit
   // By node: which reading of its definition, where one leaves a choice for the whole operator (language::Call::alternatives); else the first.
   std::vector<std::vector<std::uint8_t>> alternatives;
+  bool is_body = false;  // of a node around, whose notes it shares
   // Called after each call, in order.
   std::function<void(std::size_t node, double seconds)> progress;
 };
@@ -26,6 +27,8 @@ struct SessionOptions {
 struct RunNotes {
   // Calls on values where the standard says nothing: any result conforms there. The canonical one was used.
   std::vector<Diagnostic> undefined;
+  // A call inside a body leaves a choice for the whole operator (language::Call::alternatives); the first reading was used.
+  bool choices_inside = false;
 };
 
 // Values of the graph around that a body reads, by name; null where there is none.

@@ -48,7 +48,14 @@ Diagnostic usage(std::string message, std::string hint = {}) {
   return d;
 }
 
-using Tensors = std::vector<std::optional<Tensor>>;
+using Tensors = diff::Data;
+
+std::string extents_text(const Datum& v) {
+  if (v.tensor()) return to_string(v.tensor()->extents());
+  std::string out = "(";
+  for (std::size_t k = 0; k < v.count(); ++k) out += (k ? ", " : "") + to_string(v.part(k).extents());
+  return out + ")";
+}
 
 struct Sample {
   std::string title;
@@ -79,7 +86,7 @@ Result<std::vector<Sample>> draw_samples(const Options& o, const Common& common,
     if (!inputs) return std::move(inputs).error();
     std::string title = fmt::format("seed {}", o.seed) + (o.samples > 1 ? fmt::format(" sample {} ({})", k, name_of(diff::kind_of_sample(k))) : "");
     for (std::size_t i = 0; i < inputs->size(); ++i)
-      if ((*inputs)[i]) title += fmt::format(" {}{}", graph->values[static_cast<std::size_t>(graph->inputs[i])].name, to_string((*inputs)[i]->extents()));
+      if ((*inputs)[i].is_present()) title += fmt::format(" {}{}", graph->values[static_cast<std::size_t>(graph->inputs[i])].name, extents_text((*inputs)[i]));
     samples.push_back({std::move(title), std::move(*inputs)});
   }
   return samples;
@@ -98,9 +105,11 @@ Result<std::vector<Sample>> samples_of(const Options& o, const Common& common, c
 Result<Tensors> read_outputs(const Options& o, const Common& common, const Graph& graph) {
   Tensors outputs(graph.outputs.size());
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const std::string file = find_tensor_file(o.outputs, fmt::format("output_{}", k));
-    if (file.empty()) return usage(fmt::format("{} holds no output_{}.npy or .pb; the model has {} outputs", o.outputs, k, outputs.size()));
-    auto t = read_tensor(file, graph.values[static_cast<std::size_t>(graph.outputs[k])].type, common.memory_mib << 20);
+    const std::string file = find_value(o.outputs, fmt::format("output_{}", k));
+    const GraphValue& declared = graph.values[static_cast<std::size_t>(graph.outputs[k])];
+    if (file.empty() && declared.is_optional) continue;
+    if (file.empty()) return usage(fmt::format("{} holds no output_{}.npy or .pb and no folder of that name; the model has {} outputs", o.outputs, k, outputs.size()));
+    auto t = read_value(file, declared, common.memory_mib << 20);
     if (!t) return before_running(std::move(t).error());
     outputs[k] = std::move(*t);
   }
@@ -198,12 +207,12 @@ void add_check(CLI::App& app, Common& common, std::function<int()>& chosen) {
   c.add_option("--backend,-b", o->backend, "A registered backend (`ulpian backends`) or a command that speaks the protocol")->type_name("NAME|COMMAND");
   c.add_option("--backends", o->backend_files, "A file that registers backends of your own")->type_name("FILE")->allow_extra_args(false);
   c.add_option("--profile", o->profile, "What an implementation may deviate by")->type_name("P")->capture_default_str();
-  c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or .pb; else inputs are drawn")->type_name("DIR");
+  c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or .pb (of a sequence a folder input_<k> with 0.npy, 1.npy, ...); else inputs are drawn")->type_name("DIR");
   c.add_option("--input", o->named, "One input by name")->type_name("NAME=FILE")->allow_extra_args(false);
-  c.add_option("--outputs", o->outputs, "Folder with output_<k>.npy or .pb that were made elsewhere from --inputs")->type_name("DIR");
+  c.add_option("--outputs", o->outputs, "Folder with output_<k>.npy or .pb (of a sequence a folder) that were made elsewhere from --inputs")->type_name("DIR");
   c.add_option("--seed", o->seed, "Of drawn inputs")->type_name("N")->capture_default_str();
   c.add_option("--samples", o->samples, "Kinds of drawn data to try: bell-shaped, powers of two, one-hot rows, ties and cancellation, wide magnitudes, one sign, nearly equal, equal rows, tails, subnormals; then again")->type_name("N")->check(CLI::Range(1, 1000))->capture_default_str();
-  c.add_option("--shape", o->shapes, "Extents of an input, or of a symbolic dimension")->type_name("NAME=2x3|SYMBOL=4")->allow_extra_args(false);
+  c.add_option("--shape", o->shapes, "Extents of an input, of a sequence's tensors (NAME=2x3+4x3; none: without any, or an optional without a value), or of a symbolic dimension")->type_name("NAME=2x3|SYMBOL=4")->allow_extra_args(false);
   c.add_option("--range", o->ranges, "Values of an input")->type_name("NAME=LOW:HIGH")->allow_extra_args(false);
   c.add_option("--backend-time-limit", o->backend_seconds, "Seconds for one run of the backend")->type_name("SECONDS")->check(CLI::Range(0.1, 1e6))->capture_default_str();
   c.add_option("--backend-memory-limit", o->backend_memory_mib, "MiB that the backend may take; 0 is no limit")->type_name("MIB")->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24))->capture_default_str();

@@ -31,16 +31,6 @@ struct Options {
   std::string profile = "standard";
 };
 
-Status make_folder(const std::string& folder) {
-  std::error_code ec;
-  fs::create_directories(folder, ec);
-  if (!ec && fs::is_directory(folder)) return success();
-  Diagnostic d;
-  d.kind = ErrorKind::Input;
-  d.message = fmt::format("the folder {} cannot be made: {}", folder, ec ? ec.message() : "something else has its name");
-  return d;
-}
-
 std::string summary(const Tensor& t) {
   std::string out = fmt::format("{}{}", name_of(t.type()), to_string(t.extents()));
   if (t.type() == ElementType::String || is_complex(t.type())) return out;
@@ -57,8 +47,47 @@ std::string summary(const Tensor& t) {
   return out;
 }
 
+std::string summary(const Datum& v) {
+  if (const Tensor* t = v.tensor()) return summary(*t);
+  if (!v.is_present()) return "nothing";
+  constexpr std::size_t Shown = 6;
+  std::string out = fmt::format("a sequence of {} {} tensors", v.count(), name_of(v.sequence()->type));
+  for (std::size_t j = 0; j < std::min(v.count(), Shown); ++j) out += fmt::format("\n  [{}] {}", j, summary(v.part(j)));
+  return v.count() > Shown ? out + "\n  ..." : out;
+}
+
+// What outputs.json says of one: the element type of a tensor, where its file cannot, and the kind of all else.
+json kind_in_files(const Datum& v) {
+  if (!v.is_present()) return {{"kind", "nothing"}};
+  if (v.sequence()) return {{"kind", "sequence"}, {"type", name_of(v.sequence()->type)}, {"length", v.count()}};
+  const ElementType type = v.tensor()->type();
+  return type != ElementType::String && !numpy_has(type) ? json(name_of(type)) : json();
+}
+
+template <typename T> json type_and_extents(const T& t) { return {{"type", name_of(t.type())}, {"extents", t.extents()}}; }
+
+json to_json(const std::string& name, const Datum& v) {
+  json j{{"name", name}, {"kind", "nothing"}};
+  if (v.tensor()) j.update({{"kind", "tensor"}}), j.update(type_and_extents(*v.tensor()));
+  if (!v.sequence()) return j;
+  j.update({{"kind", "sequence"}, {"type", name_of(v.sequence()->type)}, {"items", json::array()}});
+  for (const Tensor& t : v.sequence()->items) j["items"].push_back(type_and_extents(t));
+  return j;
+}
+
+Status write_outputs(const std::string& folder, const std::vector<Datum>& outputs) {
+  if (Status s = make_folder(folder); !s) return s;
+  json kinds = json::object();
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const std::string stem = fmt::format("output_{}", k);
+    if (Status s = write_value(folder, stem, outputs[k]); !s) return s;
+    if (json kind = kind_in_files(outputs[k]); !kind.is_null()) kinds[stem] = std::move(kind);
+  }
+  return write_file((fs::path(folder) / "outputs.json").string(), kinds.dump(2) + "\n");
+}
+
 int run_canonical(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec, const std::shared_ptr<const Graph>& graph,
-                  const std::vector<std::optional<Tensor>>& inputs) {
+                  const std::vector<Datum>& inputs) {
   Progress progress(common, "operator", graph->nodes.size());
   interp::SessionOptions options;
   if (o.instructions == "portable") options.block.instructions = interp::block::Instructions::Portable;
@@ -67,28 +96,18 @@ int run_canonical(const Options& o, const Common& common, const std::shared_ptr<
   options.progress = [&](std::size_t node, double) { progress.at(node + 1, graph->nodes[node].op); };
   interp::Session session(spec, graph, options);
   interp::RunNotes notes;
-  auto outputs = session.run(inputs, limits_of(common), &notes);
+  auto outputs = session.run_values(inputs, {}, limits_of(common), &notes);
   if (!outputs) return report(outputs.error(), common);
-  if (!o.out.empty()) {
-    if (Status s = make_folder(o.out); !s) return report(s.error(), common);
-    json types = json::object();
-    for (std::size_t k = 0; k < outputs->size(); ++k) {
-      const Tensor& t = (*outputs)[k];
-      const std::string file = (fs::path(o.out) / fmt::format("output_{}.npy", k)).string();
-      if (Status s = write_npy(file, t); !s) return report(s.error(), common);
-      if (t.type() != ElementType::String && !numpy_has(t.type())) types[fmt::format("output_{}", k)] = name_of(t.type());
-    }
-    if (Status s = write_file((fs::path(o.out) / "outputs.json").string(), types.dump(2) + "\n"); !s) return report(s.error(), common);
-  }
+  if (!o.out.empty())
+    if (Status s = write_outputs(o.out, *outputs); !s) return report(s.error(), common);
+  const auto name = [&](std::size_t k) -> const std::string& { return graph->values[static_cast<std::size_t>(graph->outputs[k])].name; };
   if (common.json) {
     json j{{"status", "ran"}, {"answer", "canonical"}, {"edition", 0}, {"outputs", json::array()}, {"undefined", json::array()}};
-    for (std::size_t k = 0; k < outputs->size(); ++k)
-      j["outputs"].push_back({{"name", graph->values[static_cast<std::size_t>(graph->outputs[k])].name}, {"type", name_of((*outputs)[k].type())}, {"extents", (*outputs)[k].extents()}});
+    for (std::size_t k = 0; k < outputs->size(); ++k) j["outputs"].push_back(to_json(name(k), (*outputs)[k]));
     for (const Diagnostic& d : notes.undefined) j["undefined"].push_back(to_string(d));
     fmt::print("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
   } else {
-    for (std::size_t k = 0; k < outputs->size(); ++k)
-      fmt::print("{}: {}\n", printable(graph->values[static_cast<std::size_t>(graph->outputs[k])].name), summary((*outputs)[k]));
+    for (std::size_t k = 0; k < outputs->size(); ++k) fmt::print("{}: {}\n", printable(name(k)), summary((*outputs)[k]));
     for (const Diagnostic& d : notes.undefined) fmt::print(stderr, "note: undefined here, any result conforms: {}\n", printable(to_string(d)));
   }
   return Success;
@@ -141,51 +160,93 @@ Tally tally(const interp::AllowedTensor& set) {
   return t;
 }
 
-Status write_sets(const Options& o, const Graph& graph, const std::vector<interp::AllowedTensor>& outputs) {
+Result<json> write_set(const std::string& folder, const std::string& stem, const interp::AllowedTensor& set) {
+  const auto file = [&](const char* end) { return (fs::path(folder) / (stem + end)).string(); };
+  if (Status s = write_npy(file(".lower.npy"), set.lower()); !s) return s.error();
+  if (Status s = write_npy(file(".upper.npy"), set.upper()); !s) return s.error();
+  if (Status s = write_npy(file(".flags.npy"), flags_of(set)); !s) return s.error();
+  json one = set.type() == ElementType::String ? json::object() : pieces_of(set);
+  one.update(type_and_extents(set));
+  return one;
+}
+
+Result<json> write_sets_of(const std::string& folder, const std::string& stem, const interp::AllowedDatum& value) {
+  if (const auto* t = value.tensor()) {
+    auto one = write_set(folder, stem, *t);
+    if (one) one->update({{"kind", "tensor"}});
+    return one;
+  }
+  if (!value.is_present()) return json{{"kind", "nothing"}};
+  json out{{"kind", "sequence"}, {"type", name_of(value.sequence()->type)}, {"items", json::array()}};
+  auto items = sequence_folder(folder, stem);
+  if (!items) return std::move(items).error();
+  for (std::size_t j = 0; j < value.count(); ++j) {
+    auto one = write_set(*items, std::to_string(j), value.part(j));
+    if (!one) return one;
+    out["items"].push_back(std::move(*one));
+  }
+  return out;
+}
+
+Status write_sets(const Options& o, const Graph& graph, const std::vector<interp::AllowedDatum>& outputs) {
   if (Status s = make_folder(o.out); !s) return s;
   json all{{"profile", o.profile}, {"outputs", json::object()}};
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const interp::AllowedTensor& set = outputs[k];
     const std::string stem = fmt::format("output_{}", k);
-    const auto file = [&](const char* end) { return (fs::path(o.out) / (stem + end)).string(); };
-    if (Status s = write_npy(file(".lower.npy"), set.lower()); !s) return s;
-    if (Status s = write_npy(file(".upper.npy"), set.upper()); !s) return s;
-    if (Status s = write_npy(file(".flags.npy"), flags_of(set)); !s) return s;
-    json one = set.type() == ElementType::String ? json::object() : pieces_of(set);
-    one["name"] = graph.values[static_cast<std::size_t>(graph.outputs[k])].name;
-    one["type"] = name_of(set.type());
-    one["extents"] = set.extents();
-    all["outputs"][stem] = std::move(one);
+    auto one = write_sets_of(o.out, stem, outputs[k]);
+    if (!one) return std::move(one).error();
+    (*one)["name"] = graph.values[static_cast<std::size_t>(graph.outputs[k])].name;
+    all["outputs"][stem] = std::move(*one);
   }
   return write_file((fs::path(o.out) / "allowed.json").string(), all.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
+json tally_json(const interp::AllowedTensor& set) {
+  const Tally t = tally(set);
+  json j = type_and_extents(set);
+  j.update({{"exact", t.exact}, {"sets", t.sets}, {"anything", t.anything}});
+  return j;
+}
+
+json to_json(const std::string& name, const interp::AllowedDatum& v) {
+  json j{{"name", name}, {"kind", "nothing"}};
+  if (v.tensor()) j.update({{"kind", "tensor"}}), j.update(tally_json(*v.tensor()));
+  if (!v.sequence()) return j;
+  j.update({{"kind", "sequence"}, {"type", name_of(v.sequence()->type)}, {"items", json::array()}});
+  for (const auto& t : v.sequence()->items) j["items"].push_back(tally_json(t));
+  return j;
+}
+
+void print(const std::string& title, const interp::AllowedTensor& set) {
+  const Tally t = tally(set);
+  fmt::print("{}: {}{}: {} exact, {} sets, {} admit anything\n", title, name_of(set.type()), to_string(set.extents()), t.exact, t.sets, t.anything);
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(set.size(), 4) && set.type() != ElementType::String; ++i) fmt::print("  {}\n", set.describe(i));
+}
+
 int run_allowed(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec, const std::shared_ptr<const Graph>& graph,
-                const std::vector<std::optional<Tensor>>& inputs) {
+                const std::vector<Datum>& inputs) {
   // Types, extents and missing inputs are the session's to check.
   if (Status s = interp::Session(spec, graph).check_inputs(inputs); !s) return report(s.error(), common);
-  std::vector<std::optional<interp::AllowedTensor>> sets(inputs.size());
-  for (std::size_t k = 0; k < inputs.size(); ++k)
-    if (inputs[k]) sets[k] = interp::AllowedTensor::exactly(*inputs[k]);
+  std::vector<interp::AllowedDatum> sets;
+  for (const Datum& v : inputs) sets.push_back(interp::exactly(v));
   Progress progress(common, "operator", graph->nodes.size());
   interp::AllowedSession session(spec, graph, *interp::profile_named(o.profile));
   session.progress = [&](std::size_t node) { progress.at(node + 1, graph->nodes[node].op); };
-  auto outputs = session.run(sets, limits_of(common));
+  auto outputs = session.run_values(sets, {}, limits_of(common));
   progress.done();
   if (!outputs) return report(outputs.error(), common);
   if (!o.out.empty())
     if (Status s = write_sets(o, *graph, *outputs); !s) return report(s.error(), common);
   json j{{"status", "ran"}, {"answer", "allowed"}, {"profile", o.profile}, {"outputs", json::array()}};
   for (std::size_t k = 0; k < outputs->size(); ++k) {
-    const interp::AllowedTensor& set = (*outputs)[k];
+    const interp::AllowedDatum& v = (*outputs)[k];
     const std::string& name = graph->values[static_cast<std::size_t>(graph->outputs[k])].name;
-    const Tally t = tally(set);
-    if (common.json) {
-      j["outputs"].push_back({{"name", name}, {"type", name_of(set.type())}, {"extents", set.extents()}, {"exact", t.exact}, {"sets", t.sets}, {"anything", t.anything}});
-      continue;
-    }
-    fmt::print("{}: {}{}: {} exact, {} sets, {} admit anything\n", printable(name), name_of(set.type()), to_string(set.extents()), t.exact, t.sets, t.anything);
-    for (std::int64_t i = 0; i < std::min<std::int64_t>(set.size(), 4) && set.type() != ElementType::String; ++i) fmt::print("  {}\n", set.describe(i));
+    j["outputs"].push_back(to_json(name, v));
+    if (common.json) continue;
+    if (v.tensor()) print(printable(name), *v.tensor());
+    else if (!v.is_present()) fmt::print("{}: nothing\n", printable(name));
+    else fmt::print("{}: a sequence of {} {} tensors\n", printable(name), v.count(), name_of(v.sequence()->type));
+    for (std::size_t i = 0; v.sequence() && i < v.count(); ++i) print(fmt::format("{}[{}]", printable(name), i), v.part(i));
   }
   if (common.json) fmt::print("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
   return Success;
@@ -207,9 +268,9 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App& c = *app.add_subcommand("run", "Evaluate a model: the canonical answer, or the allowed one");
   c.add_option("model", o->model, "An ONNX model")->required()->type_name("MODEL");
-  c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or input_<k>.pb, in the order of the model's inputs")->type_name("DIR");
+  c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or input_<k>.pb, in the order of the model's inputs; a sequence is a folder input_<k> with 0.npy, 1.npy, ...")->type_name("DIR");
   c.add_option("--input", o->named, "One input by name; may be given several times")->type_name("NAME=FILE")->allow_extra_args(false);
-  c.add_option("--out", o->out, "Folder for output_<k>.npy; types that NumPy lacks are unsigned integers, named in outputs.json. Allowed: output_<k>.lower.npy, .upper.npy, .flags.npy, allowed.json")->type_name("DIR");
+  c.add_option("--out", o->out, "Folder for output_<k>.npy (of a sequence a folder output_<k> with 0.npy, 1.npy, ...); kinds, and types that NumPy lacks (stored as unsigned integers), are in outputs.json. Allowed: output_<k>.lower.npy, .upper.npy, .flags.npy, allowed.json")->type_name("DIR");
   c.add_option("--answer", o->answer, "canonical: the defined order of operations, bit for bit; allowed: the set every conforming implementation falls in")
       ->check(CLI::IsMember({"canonical", "allowed"}))->capture_default_str();
   c.add_option("--evaluator", o->evaluator, "block: fast; scalar: the definition itself, slow (the bits are the same)")->check(CLI::IsMember({"block", "scalar"}))->capture_default_str();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "spec/import/onnx/builder.h"
+#include "spec/import/onnx/type_text.h"
 
 namespace ulpian::onnx_file {
 
@@ -149,7 +150,8 @@ int kind_of(const proto::AttributeProto& a) {
   const std::pair<bool, int> present[] = {
       {a.has_f(), Kind::FLOAT}, {a.has_i(), Kind::INT}, {a.has_s(), Kind::STRING}, {a.has_t(), Kind::TENSOR}, {a.has_g(), Kind::GRAPH},
       {a.has_sparse_tensor(), Kind::SPARSE_TENSOR}, {a.floats_size() > 0, Kind::FLOATS}, {a.ints_size() > 0, Kind::INTS},
-      {a.strings_size() > 0, Kind::STRINGS}, {a.tensors_size() > 0, Kind::TENSORS}, {a.graphs_size() > 0, Kind::GRAPHS}};
+      {a.strings_size() > 0, Kind::STRINGS}, {a.tensors_size() > 0, Kind::TENSORS}, {a.graphs_size() > 0, Kind::GRAPHS},
+      {a.has_tp(), Kind::TYPE_PROTO}, {a.type_protos_size() > 0, Kind::TYPE_PROTOS}};
   int kind = Kind::UNDEFINED;
   for (const auto& [is_there, k] : present) {
     if (!is_there) continue;
@@ -214,8 +216,23 @@ Result<Attribute> Builder::read_attribute(Scope& scope, proto::AttributeProto& a
       }
       return Attribute(std::move(all));
     }
+    case Kind::TYPE_PROTO: {
+      if (!a.has_tp()) return lacking();
+      auto text = text_of_type(a.tp());
+      if (!text) return bad_attribute(owner, "is a type other than tensors, sequences and optionals of known elements, which is not supported", ErrorKind::Unsupported);
+      return Attribute(std::move(*text));
+    }
+    case Kind::TYPE_PROTOS: {
+      std::vector<std::string> all;
+      for (const auto& type : a.type_protos()) {
+        auto text = text_of_type(type);
+        if (!text) return bad_attribute(owner, "has a type other than tensors, sequences and optionals of known elements, which is not supported", ErrorKind::Unsupported);
+        all.push_back(std::move(*text));
+      }
+      return Attribute(std::move(all));
+    }
     case Kind::UNDEFINED: return bad_attribute(owner, "has no type, or one that is unknown");
-    default: return bad_attribute(owner, "is a sparse tensor list or a type, which is not supported", ErrorKind::Unsupported);
+    default: return bad_attribute(owner, "is a sparse tensor list, which is not supported", ErrorKind::Unsupported);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "spec/import/onnx/names.h"
 #include "spec/import/onnx/schema.h"
 #include "spec/import/onnx/tensor_codec.h"
+#include "spec/import/onnx/type_text.h"
 #include "spec/import/onnx/value_info.h"
 
 namespace ulpian {
@@ -142,6 +143,14 @@ private:
     for (const auto& [name, attribute] : node.attributes) {
       // The import makes sparse tensors dense; of the operator that has them the dense one has another name.
       const bool was_sparse = node.op == "onnx.Constant" && name == "sparse_value";
+      // The import writes a type as text; the operator that has one says so by the attribute's name.
+      if (const auto* text = std::get_if<std::string>(&attribute); text && node.op == "onnx.Optional" && name == "type") {
+        auto& out_type = *out.add_attribute();
+        out_type.set_name(name);
+        out_type.set_type(onnx::AttributeProto::TYPE_PROTO);
+        if (!onnx_file::type_of_text(*text, *out_type.mutable_tp())) return wrong(graph, fmt::format("{}: the attribute {} is {}, which is no type", describe(node), name, shown(*text)));
+        continue;
+      }
       if (auto s = write_attribute(graph, was_sparse ? "value" : name, attribute, *out.add_attribute()); !s) return s;
     }
     return success();

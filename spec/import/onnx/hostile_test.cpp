@@ -66,7 +66,7 @@ const Wrong Cases[] = {
     {"attribute of a wrong tensor", [](auto& m) { add_attribute(*graph(m).mutable_node(0), "k", onnx::AttributeProto::TENSOR).mutable_t()->set_data_type(1); }, "Relu \"r\": attribute \"k\": float_data has 0 entries; [] elements f32 take 1 (model.onnx, node 0)"},
     {"attribute given twice", [](auto& m) { for (int k = 0; k < 2; ++k) add_attribute(*graph(m).mutable_node(0), "k", onnx::AttributeProto::INT); }, "Relu \"r\": the attribute \"k\" is given twice"},
     {"reference outside of a function", [](auto& m) { add_attribute(*graph(m).mutable_node(0), "k", onnx::AttributeProto::INT).set_ref_attr_name("z"); }, "Relu \"r\": the attribute \"k\" refers to a function's attribute outside of any function"},
-    {"attribute that is a type", [](auto& m) { add_attribute(*graph(m).mutable_node(0), "k", onnx::AttributeProto::TYPE_PROTO).mutable_tp(); }, "Relu \"r\": attribute \"k\" is a sparse tensor list or a type, which is not supported"},
+    {"attribute that is a type", [](auto& m) { add_attribute(*graph(m).mutable_node(0), "k", onnx::AttributeProto::TYPE_PROTO).mutable_tp(); }, "Relu \"r\": attribute \"k\" is a type other than tensors"},
 };
 
 TEST(Hostile, EveryWrongModelGetsItsOwnMessage) {

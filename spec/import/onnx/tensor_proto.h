@@ -1,4 +1,4 @@
-// Tensors in ONNX's own format, as .pb files hold them (TensorProto).
+// Values in ONNX's own format, as .pb files hold them: TensorProto, SequenceProto, OptionalProto. Nothing in a file says which of them it is.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "spec/core/datum.h"
 #include "spec/core/tensor.h"
 
 namespace ulpian {
@@ -20,5 +21,14 @@ Result<NamedTensor> parse_tensor_proto(std::span<const std::byte> bytes, const s
 
 // With raw_data (strings: string_data). Fails above protobuf's 2 GiB.
 Result<std::string> format_tensor_proto(const Tensor& tensor, std::string_view name);
+
+struct NamedDatum {
+  std::string name;
+  Datum value;
+};
+
+// `type`: of a sequence without tensors, which the file does not tell.
+Result<NamedDatum> parse_sequence_proto(std::span<const std::byte> bytes, const std::string& source, ElementType type, std::int64_t memory_limit);
+Result<NamedDatum> parse_optional_proto(std::span<const std::byte> bytes, const std::string& source, ElementType type, std::int64_t memory_limit);
 
 }  // namespace ulpian
