@@ -8,6 +8,7 @@
 #include "diff/check/programs.h"
 #include "diff/check/regions.h"
 #include "diff/check/unit.h"
+#include "interp/session/graph_host.h"
 #include "spec/core/cut.h"
 #include "spec/import/onnx/export_onnx.h"
 
@@ -53,6 +54,8 @@ public:
     given_ = to_values(graph_, graph_.inputs, inputs);
     step("the uncut model");
     const Outcome uncut = run_program(backend_, model, given_);
+    if (const Outputs* answer = uncut.outputs())
+      for (const Value& v : answer->values) uncut_.push_back(datum_of(v));
     exposable(model);
     constants();
     transfers_ = uncut.outputs() != nullptr;
@@ -196,6 +199,7 @@ private:
     if (exposure == Exposure::Alone) out.exposure = Exposure::Alone;
     const Expectation expected = expect(n);
     out.verdict = out.exposure == Exposure::InPlace ? judge_listed(node, expected, got) : alone(n, expected, got);
+    if (has_body(node) && exit_status(out.verdict.verdict) != 0) look_inside(n, got, out.verdict);
     // The next operators go on with what the backend gave, or with ours.
     const Data ours = listed(node, data_of(expected));
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
@@ -232,7 +236,77 @@ private:
     Data data;
     for (std::size_t k = 0; k < node.outputs.size(); ++k)
       if (!has_body(node) || node.outputs[k] != AbsentValue) data.push_back(got[k].value_or(Datum()));
-    return judge(expected, std::span<const Datum>(data));
+    // What its graphs hold is several operators.
+    return has_body(node) ? judge_as_unit(expected, data) : judge(expected, std::span<const Datum>(data));
+  }
+
+  // A graph without inputs (a branch) as a model of its own, on the values that it captures. Where it gives the node's bits, its operators tell
+  // more than its sets, which widen from one to the next.
+  void look_inside(std::size_t n, const std::vector<std::optional<Datum>>& got, Verdict& v) {
+    constexpr int MostDepth = 8;
+    if (depth_ >= MostDepth || judging_.options->limits.stopped()) return;
+    interp::for_each_body(graph_.nodes[n], [&](const Graph& body) {
+      if (!body.inputs.empty() || body.outputs.size() != got.size()) return;
+      const Part part = branch(n, body);
+      auto bytes = export_onnx(*part.graph);
+      if (!bytes) return;
+      CheckOptions options = *judging_.options;
+      options.progress = nullptr;
+      Checker inside(judging_.specification, part.graph, backend_, options);
+      inside.depth_ = depth_ + 1;
+      const auto m = inside.run(std::make_shared<const std::string>(std::move(*bytes)), part.inputs);
+      if (m && inside.gave(got)) take_inside(*part.graph, *m, v);
+    });
+  }
+
+  Part branch(std::size_t n, const Graph& body) const {
+    Graph graph = body;
+    graph.captured.clear();
+    Part out;
+    for (const auto& [id, name] : body.captured)
+      for (ValueId outer : reads_[n]) {
+        if (graph_.values[at(outer)].name != name) continue;
+        const Datum& value = *values_[at(outer)];
+        if (initializer_[at(outer)] && value.tensor()) {
+          graph.constants.emplace_back(id, *value.tensor());
+          break;
+        }
+        declare(graph.values[at(id)], value, true);
+        graph.inputs.push_back(id);
+        out.inputs.push_back(value);
+        break;
+      }
+    out.graph = std::make_shared<const Graph>(std::move(graph));
+    return out;
+  }
+
+  // Whether the uncut model's outputs were these.
+  bool gave(const std::vector<std::optional<Datum>>& wanted) const {
+    if (uncut_.size() != wanted.size()) return false;
+    for (std::size_t k = 0; k < wanted.size(); ++k)
+      if (wanted[k] && !same_value(uncut_[k], *wanted[k])) return false;
+    return true;
+  }
+
+  static void take_inside(const Graph& body, const ModelCheck& m, Verdict& v) {
+    const std::string where = fmt::format("its graph \"{}\"", body.name);
+    std::vector<const NodeCheck*> faults;
+    for (const NodeCheck& c : m.nodes)
+      if (c.verdict.verdict == m.whole.verdict) faults.push_back(&c);
+    if (exit_status(m.whole.verdict) == 0) {
+      // That the sets of all its operators together do not hold it stays to be told.
+      if (exit_status(v.verdict) == 1) v.reason += fmt::format("; operator by operator {} conforms", where);
+      else v.verdict = Class::Conforms, v.reason = fmt::format("operator by operator, in {}", where);
+      return;
+    }
+    if (exit_status(v.verdict) == 1 && exit_status(m.whole.verdict) != 1) return;
+    v.verdict = m.whole.verdict;
+    if (!m.transfers || faults.empty()) {
+      v.reason = fmt::format("in {}: {}", where, m.whole.reason);
+      return;
+    }
+    v.reason = fmt::format("in {}, {} ({}){}: {}", where, describe(body.nodes[faults[0]->node]), faults[0]->place, faults.size() > 1 ? fmt::format(" and {} more", faults.size() - 1) : "", faults[0]->verdict.reason);
+    v.witness = faults[0]->verdict.witness;
   }
 
   Verdict alone(std::size_t n, const Expectation& expected, std::vector<std::optional<Datum>>& got) {
@@ -348,6 +422,8 @@ private:
   std::vector<bool> initializer_, discrete_;
   std::vector<std::vector<ValueId>> reads_;
   std::size_t done_ = 0;
+  int depth_ = 0;  // of graphs inside graphs
+  Data uncut_;     // the uncut model's outputs
   bool transfers_ = false;
   ModelCheck out_;
 };

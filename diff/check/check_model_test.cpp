@@ -339,5 +339,53 @@ TEST(Check, OutputsMadeElsewhereAreOneRegion) {
   EXPECT_EQ(m->whole.witness->output_name, "y");
 }
 
+// --- sequences
+
+// s with x inserted at its end, from files: kinds, lengths and each tensor.
+TEST(CheckOutputs, ComparesSequencesTensorByTensor) {
+  GraphMaker g;
+  g.input("s", ElementType::F32, {2}).input("x", ElementType::F32, {2}).node("SequenceInsert", {"s", "x"}, {"t"}).output("t");
+  g.edit().values[0].is_sequence = true;
+  const auto list = [](std::initializer_list<Tensor> items) { return Datum(Datum::Sequence{ElementType::F32, items}); };
+  const Data inputs{list({floats({1, 2})}), floats({3, 4})};
+  const auto verdict = [&](const Datum& answer) {
+    const auto m = check_outputs(shipped(), g.graph(), inputs, {answer}, standard());
+    EXPECT_TRUE(m.ok()) << to_string(m.error());
+    return m->whole;
+  };
+  Verdict v = verdict(list({floats({1, 2}), floats({3, 4})}));
+  EXPECT_EQ(name_of(v.verdict), name_of(Class::Conforms)) << v.reason;
+  EXPECT_EQ(v.counts.elements, 4);
+  v = verdict(list({floats({1, 2}), floats({3, 5})}));
+  EXPECT_EQ(name_of(v.verdict), name_of(Class::Violation));
+  EXPECT_NE(v.reason.find("\"t[1]\"[1]"), std::string::npos) << v.reason;
+  v = verdict(list({floats({1, 2})}));
+  EXPECT_EQ(v.reason, "the output \"t\" is a sequence of 1 f32 tensors; a sequence of 2 f32 tensors is right");
+  v = verdict(floats({1, 2}));
+  EXPECT_EQ(v.reason, "the output \"t\" is a tensor; a sequence of 2 f32 tensors is right");
+  EXPECT_EQ(name_of(v.verdict), name_of(Class::Violation));
+  v = verdict(Datum());
+  EXPECT_EQ(name_of(v.verdict), name_of(Class::Violation)) << v.reason;
+}
+
+// A body's own free choice (whether NaN is the greatest) excuses what the first reading does not admit.
+TEST(CheckOutputs, ChoicesInsideGraphsLeaveAViolationUndecided) {
+  GraphMaker body;
+  body.input("i", ElementType::I64, {}).input("c", ElementType::Bool, {}).input("m", ElementType::F32, {});
+  body.node("ReduceMax", {"x"}, {"m2"}, {{"keepdims", std::int64_t{0}}}).node("Identity", {"c"}, {"c2"}).output("c2").output("m2");
+  for (std::size_t k = 0; k < body.edit().values.size(); ++k)
+    if (body.edit().values[k].name == "x") body.edit().captured.emplace_back(static_cast<ValueId>(k), "x");
+  GraphMaker g;
+  g.input("n", ElementType::I64, {}).input("x", ElementType::F32, {3}).input("m", ElementType::F32, {}).node("Loop", {"n", "", "m"}, {"y"}, {{"body", body.graph()}}).output("y");
+  Tensor n(ElementType::I64, {});
+  n.set(0, 1);
+  const Data inputs{n, floats({1, Nan, 3}), floats({0}, Extents{})};
+  for (const auto& [answer, wanted] : {std::pair(Nan, Class::Conforms), std::pair(3.0f, Class::Undecided)}) {
+    const auto m = check_outputs(shipped(), g.graph(), inputs, {floats({answer}, Extents{})}, standard());
+    ASSERT_TRUE(m.ok()) << to_string(m.error());
+    EXPECT_EQ(name_of(m->whole.verdict), name_of(wanted)) << m->whole.reason;
+  }
+}
+
 }  // namespace
 }  // namespace ulpian::diff

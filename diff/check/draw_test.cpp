@@ -193,5 +193,30 @@ TEST(Draw, AnInputWithAConstantOfItsOwnIsLeftOut) {
   EXPECT_TRUE(t->at(0).is_present());
 }
 
+TEST(Draw, SequencesHaveTheShapesThatAreGiven) {
+  GraphMaker maker = taking(F32, {2, 3});
+  GraphValue& v = maker.edit().values[0];
+  v.is_sequence = true;
+  DrawOptions o;
+  auto t = draw_inputs(*maker.graph(), o);
+  ASSERT_TRUE(t.ok()) << to_string(t.error());
+  ASSERT_EQ(t->at(0).count(), 2u);
+  EXPECT_EQ(t->at(0).part(1).extents(), (Extents{2, 3}));
+  EXPECT_FALSE(same_elements(t->at(0).part(0), t->at(0).part(1)));
+  ASSERT_TRUE(parse_shape(v.name + "=4x5++7", *maker.graph(), o).ok());
+  t = draw_inputs(*maker.graph(), o);
+  ASSERT_TRUE(t.ok()) << to_string(t.error());
+  ASSERT_EQ(t->at(0).count(), 3u);
+  EXPECT_EQ(t->at(0).part(0).extents(), (Extents{4, 5}));
+  EXPECT_EQ(t->at(0).part(1).extents(), (Extents{}));
+  EXPECT_EQ(t->at(0).part(2).extents(), (Extents{7}));
+  ASSERT_TRUE(parse_shape(v.name + "=none", *maker.graph(), o).ok());
+  t = draw_inputs(*maker.graph(), o);
+  ASSERT_TRUE(t.ok() && t->at(0).sequence());
+  EXPECT_EQ(t->at(0).count(), 0u);
+  EXPECT_FALSE(parse_shape("x=none", *taking(F32, {2}).graph(), o).ok());
+  EXPECT_FALSE(parse_shape("x=1+2", *taking(F32, {2}).graph(), o).ok());
+}
+
 }  // namespace
 }  // namespace ulpian::diff

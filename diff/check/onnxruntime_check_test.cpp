@@ -72,5 +72,48 @@ TEST_P(OnCheck, AnIndexOutsideIsRefused) {
   EXPECT_EQ(c.nodes.at(0).verdict.verdict, Class::Conforms) << c.nodes.at(0).verdict.reason;
 }
 
+// --- graphs, sequences, optionals
+
+std::shared_ptr<const Graph> body_of(GraphMaker maker, const std::vector<std::string>& captured) {
+  Graph& g = maker.edit();
+  for (const std::string& name : captured)
+    for (std::size_t k = 0; k < g.values.size(); ++k)
+      if (g.values[k].name == name) g.captured.emplace_back(static_cast<ValueId>(k), name);
+  return maker.graph();
+}
+
+TEST_P(OnCheck, OperatorsThatHoldGraphsAreCheckedInPlaceOnTheBackendsOwnInputs) {
+  GraphMaker body;
+  body.input("i", ElementType::I64, {}).input("c", ElementType::Bool, {}).input("s", ElementType::F32, {3});
+  body.node("Tanh", {"s"}, {"u"}).node("Mul", {"u", "w"}, {"t"}).node("Identity", {"c"}, {"c2"}).output("c2").output("t").output("u");
+  GraphMaker maker;
+  maker.input("n", ElementType::I64, {}).input("x", ElementType::F32, {3}).node("Exp", {"x"}, {"w"});
+  maker.node("Loop", {"n", "", "x"}, {"last", "all"}, {{"body", body_of(body, {"w"})}}).node("Relu", {"all"}, {"y"}).output("last").output("y");
+  Tensor n(ElementType::I64, {});
+  n.set(0, 4);
+  const ModelCheck m = check_on(*backend_, maker, {n, floats({0.3f, -1.2f, 0.8f})});
+  ASSERT_EQ(m.nodes.size(), 3u);
+  for (const NodeCheck& c : m.nodes) {
+    EXPECT_EQ(name_of(c.verdict.verdict), name_of(Class::Conforms)) << c.op << ": " << c.verdict.reason;
+    EXPECT_EQ(c.exposure, Exposure::InPlace) << c.op;
+  }
+  EXPECT_EQ(m.nodes[1].verdict.counts.elements, 3 + 4 * 3);
+  EXPECT_TRUE(m.transfers);
+}
+
+TEST_P(OnCheck, SequencesBetweenOperatorsAreSeen) {
+  GraphMaker maker;
+  maker.input("x", ElementType::F32, {6}).constant("two", integers({2}, Extents{})).constant("one", integers({1}, Extents{}));
+  maker.node("SplitToSequence", {"x", "two"}, {"s"}).node("SequenceErase", {"s", "one"}, {"r"}).node("SequenceAt", {"r", "one"}, {"a"}).node("Exp", {"a"}, {"y"}).output("r").output("y");
+  const ModelCheck m = check_on(*backend_, maker, {floats({1, 2, 3, 4, 5, 6})});
+  ASSERT_EQ(m.nodes.size(), 4u);
+  for (const NodeCheck& c : m.nodes) {
+    EXPECT_EQ(name_of(c.verdict.verdict), name_of(Class::Conforms)) << c.op << ": " << c.verdict.reason;
+    EXPECT_EQ(c.exposure, Exposure::InPlace) << c.op;
+  }
+  EXPECT_EQ(m.nodes[0].verdict.counts.elements, 6);
+  EXPECT_TRUE(m.transfers);
+}
+
 }  // namespace
 }  // namespace ulpian::diff

@@ -71,13 +71,7 @@ Verdict judge_call(const Judging& judging, const Graph& graph, const Data& input
 
 // All operators together, under one reading of each.
 Verdict judge_together(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& got, const Readings& readings) {
-  const Expectation e = expect_graph(judging, graph, inputs, readings);
-  Verdict v = judge(e, std::span<const Datum>(got));
-  if (v.verdict == Class::Conforms && v.counts.allowed > 0 && tells_nothing(e)) {
-    v.verdict = Class::IllConditioned;
-    v.reason = "its allowed sets admit nearly everything";
-  }
-  return v;
+  return judge_as_unit(expect_graph(judging, graph, inputs, readings), got);
 }
 
 // --- readings
@@ -228,6 +222,15 @@ std::optional<Verdict> judge_parts(const Judging& judging, const Graph& graph, c
 }
 
 }  // namespace
+
+Verdict judge_as_unit(const Expectation& e, std::span<const Datum> got) {
+  Verdict v = judge(e, got);
+  if (v.verdict == Class::Conforms && v.counts.allowed > 0 && tells_nothing(e)) {
+    v.verdict = Class::IllConditioned;
+    v.reason = "its allowed sets admit nearly everything";
+  }
+  return v;
+}
 
 Verdict judge_unit(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& got) {
   if (graph->nodes.size() == 1 && !has_body(graph->nodes[0])) return judge_call(judging, *graph, inputs, got);

@@ -10,4 +10,7 @@ namespace ulpian::diff {
 // all combinations up to MostReadings.
 Verdict judge_unit(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& got);
 
+// Of several operators as one unit: ill-conditioned where the sets admit too much to tell anything.
+Verdict judge_as_unit(const Expectation& expected, std::span<const Datum> got);
+
 }  // namespace ulpian::diff

@@ -1,0 +1,242 @@
+// Operators that hold graphs, whole: captures over several levels, sequences, what is not used, limits. Expected values are worked out by hand.
+#include <bit>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "interp/session/allowed_session.h"
+#include "interp/session/session.h"
+
+namespace ulpian::interp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Data = std::vector<Datum>;
+
+Tensor floats(const std::vector<float>& v) { return Tensor::from_bytes(ElementType::F32, {static_cast<std::int64_t>(v.size())}, std::as_bytes(std::span(v))); }
+Tensor integer(std::int64_t v) {
+  Tensor t(ElementType::I64, {});
+  t.set(0, static_cast<Bits>(v));
+  return t;
+}
+Tensor truth(bool v) {
+  Tensor t(ElementType::Bool, {});
+  t.set(0, v);
+  return t;
+}
+std::vector<float> elements(const Datum& v) {
+  const Tensor& t = *v.tensor();
+  return {t.data<float>(), t.data<float>() + t.size()};
+}
+
+std::shared_ptr<const language::Specification> specification() {
+  static const auto loaded = language::Specification::load();
+  return loaded.value();
+}
+
+// A graph by the names of its values. What a body reads and does not make, it captures.
+class Maker {
+public:
+  explicit Maker(const std::string& name) { g_.name = name, g_.source = "test"; }
+  Maker& inputs(const std::vector<std::string>& names) {
+    for (const auto& n : names) g_.inputs.push_back(made(n));
+    return *this;
+  }
+  Maker& constant(const std::string& name, Tensor t) {
+    g_.constants.emplace_back(made(name), std::move(t));
+    return *this;
+  }
+  Maker& node(const char* op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, Attributes attributes = {}) {
+    Node n;
+    n.op = std::string("onnx.") + op;
+    n.version = 18;
+    for (const auto& i : inputs) n.inputs.push_back(i.empty() ? AbsentValue : read(i));
+    for (const auto& [key, value] : attributes)
+      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&value))
+        for (const auto& [id, name] : (*body)->captured) read(name);
+    for (const auto& o : outputs) n.outputs.push_back(o.empty() ? AbsentValue : made(o));
+    n.attributes = std::move(attributes);
+    g_.nodes.push_back(std::move(n));
+    return *this;
+  }
+  Maker& declare(const std::string& name, const Extents& extents) {
+    GraphValue& v = g_.values[static_cast<std::size_t>(ids_.at(name))];
+    v.type = ElementType::F32;
+    v.extents.emplace();
+    for (std::int64_t e : extents) v.extents->push_back({e, {}});
+    return *this;
+  }
+  std::shared_ptr<const Graph> outputs(const std::vector<std::string>& names) {
+    for (const auto& n : names) g_.outputs.push_back(read(n));
+    return std::make_shared<const Graph>(g_);
+  }
+
+private:
+  ValueId made(const std::string& name) {
+    g_.values.push_back({});
+    g_.values.back().name = name;
+    return ids_[name] = static_cast<ValueId>(g_.values.size() - 1);
+  }
+  ValueId read(const std::string& name) {
+    if (auto it = ids_.find(name); it != ids_.end()) return it->second;
+    const ValueId id = made(name);
+    g_.captured.emplace_back(id, name);
+    return id;
+  }
+  Graph g_;
+  std::map<std::string, ValueId> ids_;
+};
+
+using Body = std::shared_ptr<const Graph>;
+
+// What both evaluators give, and that the exact inputs' sets hold it.
+Data ran(const Body& graph, const Data& inputs) {
+  Data out;
+  for (Evaluator evaluator : {Evaluator::Scalar, Evaluator::Block}) {
+    SessionOptions options;
+    options.evaluator = evaluator;
+    Session session(specification(), graph, options);
+    for (int again = 0; again < 2; ++again) {
+      auto values = session.run_values(inputs);
+      EXPECT_TRUE(values) << to_string(values.error());
+      if (!values) return Data(graph->outputs.size(), Datum(floats({})));
+      out = std::move(*values);
+    }
+  }
+  std::vector<AllowedDatum> sets;
+  for (const Datum& v : inputs) sets.push_back(exactly(v));
+  auto allowed = AllowedSession(specification(), graph, *profile_named("standard")).run_values(sets);
+  EXPECT_TRUE(allowed) << to_string(allowed.error());
+  for (std::size_t k = 0; allowed && k < out.size(); ++k) {
+    EXPECT_EQ((*allowed)[k].count(), out[k].count());
+    for (std::size_t j = 0; j < out[k].count(); ++j)
+      for (std::int64_t i = 0; i < out[k].part(j).size(); ++i) EXPECT_TRUE((*allowed)[k].part(j).contains(i, out[k].part(j).at(i))) << k << " " << j << " " << i;
+  }
+  return out;
+}
+
+// Loop over i < n: st = st * w if i is odd, else st + w, `w` being of the graph around the loop and `st` of the loop's body.
+Body alternating_loop() {
+  const Body odd = Maker("odd").node("Mul", {"st", "w"}, {"p"}).outputs({"p"});
+  const Body even = Maker("even").node("Add", {"st", "w"}, {"q"}).outputs({"q"});
+  const Body body = Maker("body").inputs({"i", "c", "st"}).constant("two", integer(2)).node("Mod", {"i", "two"}, {"r"}).node("Cast", {"r"}, {"b"}, {{"to", std::int64_t{9}}})
+                        .node("If", {"b"}, {"next"}, {{"then_branch", odd}, {"else_branch", even}}).node("Neg", {"next"}, {"seen"}).outputs({"c", "next", "seen"});
+  return Maker("main").inputs({"n", "x"}).node("Neg", {"x"}, {"w"}).node("Loop", {"n", "", "x"}, {"last", "all"}, {{"body", body}}).outputs({"last", "all"});
+}
+
+TEST(Graphs, BodiesCaptureOverTwoLevels) {
+  // x = (1, 2), w = (-1, -2): + gives (0, 0), * gives (0, 0), + gives (-1, -2).
+  const Data out = ran(alternating_loop(), {integer(3), floats({1, 2})});
+  EXPECT_EQ(elements(out[0]), (std::vector<float>{-1, -2}));
+  EXPECT_EQ(out[1].tensor()->extents(), (Extents{3, 2}));
+  EXPECT_EQ(elements(out[1]), (std::vector<float>{-0.0f, -0.0f, -0.0f, -0.0f, 1, 2}));
+}
+
+TEST(Graphs, ALoopOfNoTripsGivesItsStateAndCollectsNothing) {
+  const Body body = Maker("body").inputs({"i", "c", "st"}).node("Neg", {"st"}, {"seen"}).declare("seen", {2}).outputs({"c", "st", "seen"});
+  const Body graph = Maker("main").inputs({"n", "x"}).node("Loop", {"n", "", "x"}, {"last", "all"}, {{"body", body}}).outputs({"last", "all"});
+  const Data out = ran(graph, {integer(0), floats({1, 2})});
+  EXPECT_EQ(elements(out[0]), (std::vector<float>{1, 2}));
+  EXPECT_EQ(out[1].tensor()->extents(), (Extents{0, 2}));
+}
+
+TEST(Graphs, OutputsThatNobodyReadsMayBeLeftOut) {
+  const Body body = Maker("body").inputs({"s", "v"}).node("Add", {"s", "v"}, {"t"}).node("Mul", {"t", "v"}, {"o"}).outputs({"t", "o"});
+  Attributes scan{{"body", body}, {"num_scan_inputs", std::int64_t{1}}};
+  const Body graph = Maker("main").inputs({"s", "xs"}).node("Scan", {"s", "xs"}, {"", "os"}, scan).outputs({"os"});
+  // Sums 11, 13, 16 of 10 and 1, 2, 3, times 1, 2, 3.
+  Tensor s(ElementType::F32, {});
+  s.set(0, std::bit_cast<std::uint32_t>(10.0f));
+  EXPECT_EQ(elements(ran(graph, {s, floats({1, 2, 3})})[0]), (std::vector<float>{11, 26, 48}));
+}
+
+TEST(Graphs, SequencesAreMappedAndReadTheGraphAround) {
+  const Body body = Maker("body").inputs({"e"}).node("Mul", {"e", "f"}, {"g"}).outputs({"g"});
+  const Body graph = Maker("main").inputs({"s", "f"}).node("SequenceMap", {"s"}, {"t"}, {{"body", body}}).node("SequenceLength", {"t"}, {"n"}).outputs({"t", "n"});
+  const Data out = ran(graph, {Datum(Datum::Sequence{ElementType::F32, {floats({1, 2}), floats({3})}}), floats({4})});
+  ASSERT_TRUE(out[0].sequence());
+  ASSERT_EQ(out[0].count(), 2u);
+  EXPECT_EQ(elements(out[0].part(0)), (std::vector<float>{4, 8}));
+  EXPECT_EQ(elements(out[0].part(1)), (std::vector<float>{12}));
+  EXPECT_EQ(out[1].tensor()->at(0), 2u);
+}
+
+TEST(Graphs, AChoiceThatIsNotCertainHasNoAllowedAnswer) {
+  const Body yes = Maker("yes").node("Neg", {"x"}, {"a"}).outputs({"a"}), no = Maker("no").node("Abs", {"x"}, {"b"}).outputs({"b"});
+  const Body graph = Maker("main").inputs({"c", "x"}).node("If", {"c"}, {"y"}, {{"then_branch", yes}, {"else_branch", no}}).outputs({"y"});
+  EXPECT_EQ(elements(ran(graph, {truth(true), floats({3})})[0]), (std::vector<float>{-3}));
+  const AllowedTensor either(truth(false), truth(true), {0});
+  const std::vector<AllowedDatum> sets{either, AllowedTensor::exactly(floats({3}))};
+  auto out = AllowedSession(specification(), graph, *profile_named("standard")).run_values(sets);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().kind, ErrorKind::Unsupported);
+  EXPECT_NE(to_string(out.error()).find("not certain"), std::string::npos) << to_string(out.error());
+}
+
+TEST(Graphs, ChoicesInsideABodyAreNoted) {
+  const Body plain = Maker("plain").inputs({"i", "c", "s"}).node("Neg", {"s"}, {"t"}).outputs({"c", "t"});
+  const Body free = Maker("free").inputs({"i", "c", "s"}).node("ReduceMax", {"s"}, {"t"}).outputs({"c", "t"});
+  for (const auto& [body, notes] : {std::pair(plain, false), std::pair(free, true)}) {
+    const Body graph = Maker("main").inputs({"n", "x"}).node("Loop", {"n", "", "x"}, {"y"}, {{"body", body}}).outputs({"y"});
+    RunNotes seen;
+    auto out = Session(specification(), graph).run_values(Data{integer(1), floats({1, 2})}, {}, {}, &seen);
+    ASSERT_TRUE(out) << to_string(out.error());
+    EXPECT_EQ(seen.choices_inside, notes) << body->name;
+  }
+}
+
+// --- limits
+
+Body endless_loop() {
+  const Body body = Maker("body").inputs({"i", "c", "s"}).node("Add", {"s", "s"}, {"t"}).outputs({"c", "t"});
+  return Maker("main").inputs({"c", "x"}).node("Loop", {"", "c", "x"}, {"y"}, {{"body", body}}).outputs({"y"});
+}
+
+TEST(Graphs, AnEndlessLoopEndsAtItsDeadlineAndWhenItIsCancelled) {
+  for (Evaluator evaluator : {Evaluator::Scalar, Evaluator::Block}) {
+    SessionOptions options;
+    options.evaluator = evaluator;
+    Session session(specification(), endless_loop(), options);
+    Limits limits;
+    limits.deadline = Clock::now() + std::chrono::milliseconds(100);
+    auto out = session.run_values(Data{truth(true), floats({1})}, {}, limits);
+    ASSERT_FALSE(out);
+    EXPECT_EQ(out.error().kind, ErrorKind::Limit) << to_string(out.error());
+    std::atomic<bool> cancelled = false;
+    Limits watched;
+    watched.cancelled = &cancelled;
+    std::thread other([&] { std::this_thread::sleep_for(std::chrono::milliseconds(50)), cancelled = true; });
+    out = session.run_values(Data{truth(true), floats({1})}, {}, watched);
+    other.join();
+    ASSERT_FALSE(out);
+    EXPECT_EQ(out.error().kind, ErrorKind::Limit) << to_string(out.error());
+  }
+  Limits limits;
+  limits.deadline = Clock::now() + std::chrono::milliseconds(100);
+  const std::vector<AllowedDatum> sets{AllowedTensor::exactly(truth(true)), AllowedTensor::exactly(floats({1}))};
+  auto out = AllowedSession(specification(), endless_loop(), *profile_named("standard")).run_values(sets, {}, limits);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().kind, ErrorKind::Limit) << to_string(out.error());
+}
+
+TEST(Graphs, StateThatGrowsMeetsTheMemoryLimitAndStateOfEarlierTripsIsReleased) {
+  const Body grow = Maker("grow").inputs({"i", "c", "s"}).node("Concat", {"s", "s"}, {"t"}, {{"axis", std::int64_t{0}}}).outputs({"c", "t"});
+  const Body graph = Maker("main").inputs({"n", "x"}).node("Loop", {"n", "", "x"}, {"y"}, {{"body", grow}}).outputs({"y"});
+  const Tensor x(ElementType::F32, {1024});
+  Limits limits;
+  limits.memory_bytes = std::int64_t{8} << 20;
+  auto out = Session(specification(), graph).run_values(Data{integer(40), x}, {}, limits);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().kind, ErrorKind::Limit) << to_string(out.error());
+  // 1000 trips over 64 KiB of state take more than 8 MiB in all, and never much of it at once.
+  const Body turn = Maker("turn").inputs({"i", "c", "s"}).node("Neg", {"s"}, {"t"}).outputs({"c", "t"});
+  const Body steady = Maker("main").inputs({"n", "x"}).node("Loop", {"n", "", "x"}, {"y"}, {{"body", turn}}).outputs({"y"});
+  limits.memory_bytes = std::int64_t{1} << 20;
+  out = Session(specification(), steady).run_values(Data{integer(1000), Tensor(ElementType::F32, {16384})}, {}, limits);
+  EXPECT_TRUE(out) << to_string(out.error());
+}
+
+}  // namespace
+}  // namespace ulpian::interp
