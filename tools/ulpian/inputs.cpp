@@ -126,7 +126,7 @@ Status make_folder(const std::string& folder) {
 
 Status remove_value(const std::string& folder, const std::string& stem) {
   std::error_code ec;
-  fs::remove(fs::path(folder) / (stem + ".npy"), ec);
+  if (const fs::path file = fs::path(folder) / (stem + ".npy"); fs::is_regular_file(file, ec)) fs::remove(file, ec);
   const fs::path items = fs::path(folder) / stem;
   if (!fs::is_directory(items, ec)) return success();
   // Only what such a folder holds: somebody's own files are no one else's to remove.

@@ -151,7 +151,7 @@ class Run(Case):
         x = np.array([[0.5, -2, 3], [0, 1, -0.0]], np.float32)
         p = self.expect(0, "run", self.save(CHAIN), "--inputs", self.inputs(x), "--out", self.path("out"), "--json")
         j = json.loads(p.out)
-        self.assertEqual((j["status"], j["answer"], j["outputs"]), ("ran", "canonical", [{"name": "y", "type": "f32", "extents": [2, 3]}]))
+        self.assertEqual((j["status"], j["answer"], j["outputs"]), ("ran", "canonical", [{"name": "y", "kind": "tensor", "type": "f32", "extents": [2, 3]}]))
         y = np.load(self.path("out/output_0.npy"), allow_pickle=False)
         # exp is correctly rounded: f64's value is near enough to round it.
         np.testing.assert_array_equal(y, np.exp(np.maximum(x, 0).astype(np.float64)).astype(np.float32))
@@ -169,6 +169,70 @@ class Run(Case):
             self.expect(0, "run", m, *arguments, "--out", self.path(f"out{k}"))
             with open(self.path("out0/output_0.npy"), "rb") as a, open(self.path(f"out{k}/output_0.npy"), "rb") as b:
                 self.assertEqual(a.read(), b.read(), arguments)
+
+    def sequences(self):
+        of_tensors = helper.make_sequence_type_proto(helper.make_tensor_type_proto(F32, None))
+        optional = helper.make_optional_type_proto(helper.make_tensor_type_proto(F32, [2]))
+        return self.save(model([node("SequenceInsert", ["s", "x"], ["t"]), node("OptionalHasElement", ["o"], ["has"]), node("Optional", [], ["none"], type=of_tensors)],
+                               [helper.make_value_info("s", of_tensors), value("x"), helper.make_value_info("o", optional)],
+                               [helper.make_value_info("t", of_tensors), value("has", TensorProto.BOOL, []), helper.make_value_info("none", helper.make_optional_type_proto(of_tensors))]))
+
+    def test_sequences_are_folders_and_optionals_without_a_value_no_files(self):
+        m, x = self.sequences(), np.array([1, 2], np.float32)
+        items = [np.array([[3]], np.float32), np.array([4, 5, 6], np.float32)]
+        os.makedirs(self.path("inputs/input_0"))
+        for k, item in enumerate(items):
+            np.save(self.path(f"inputs/input_0/{k}.npy"), item)
+        np.save(self.path("inputs/input_1.npy"), x)
+        p = self.expect(0, "run", m, "--inputs", self.path("inputs"), "--out", self.path("out"), "--json")
+        self.assertEqual(json.loads(p.out)["outputs"],
+                         [{"name": "t", "kind": "sequence", "type": "f32", "items": [{"type": "f32", "extents": e} for e in ([1, 1], [3], [2])]},
+                          {"name": "has", "kind": "tensor", "type": "bool", "extents": []}, {"name": "none", "kind": "nothing"}])
+        with open(self.path("out/outputs.json")) as f:
+            self.assertEqual(json.load(f), {"output_0": {"kind": "sequence", "type": "f32", "length": 3}, "output_2": {"kind": "nothing"}})
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["output_0", "output_1.npy", "outputs.json"])
+        for k, item in enumerate([*items, x]):
+            np.testing.assert_array_equal(np.load(self.path(f"out/output_0/{k}.npy")), item)
+        self.assertFalse(np.load(self.path("out/output_1.npy")))
+        # A shorter one into the same folder, from protobuf files as ONNX's own tests have them.
+        os.makedirs(self.path("pb"))
+        for name, proto in (("input_0", numpy_helper.from_list([items[0]], "s")), ("input_1", numpy_helper.from_array(x)), ("input_2", numpy_helper.from_optional(x, "o"))):
+            with open(self.path(f"pb/{name}.pb"), "wb") as f:
+                f.write(proto.SerializeToString())
+        self.expect(0, "run", m, "--inputs", self.path("pb"), "--out", self.path("out"), says="a sequence of 2 f32 tensors")
+        self.assertEqual(sorted(os.listdir(self.path("out/output_0"))), ["0.npy", "1.npy"])
+        self.assertTrue(np.load(self.path("out/output_1.npy")))
+        self.expect(0, "run", m, "--inputs", self.path("pb"), "--answer", "allowed", "--out", self.path("sets"), says="a sequence of 2 f32 tensors")
+        self.assertEqual(sorted(os.listdir(self.path("sets/output_0"))), [f"{k}.{end}.npy" for k in (0, 1) for end in ("flags", "lower", "upper")])
+        with open(self.path("sets/allowed.json")) as f:
+            sets = json.load(f)["outputs"]
+        self.assertEqual([sets[f"output_{k}"]["kind"] for k in range(3)], ["sequence", "tensor", "nothing"])
+        self.expect(0, "check", m, "--inputs", self.path("pb"), "--outputs", self.path("out"), says="conforms")
+        self.expect(0, "check", m, "--backend", "onnxruntime", "--shape", "s=2x3+4", "--shape", "o=none", says="s([2, 3], [4]) x[2]")
+
+    def test_sequences_that_are_none(self):
+        m, x = self.sequences(), np.array([1, 2], np.float32)
+        self.expect(2, "run", m, "--inputs", self.inputs(x, x), says='declares a sequence for "s"')
+        folder = self.path("data/input_0")
+        os.makedirs(folder)
+        np.save(self.path("data/input_1.npy"), x)
+        self.expect(0, "run", m, "--inputs", self.path("data"), says="a sequence of 1 f32 tensors")
+        np.save(folder + "/1.npy", x)
+        self.expect(2, "run", m, "--inputs", self.path("data"), says="no 0.npy")
+        np.save(folder + "/0.npy", x.astype(np.float64))
+        self.expect(2, "run", m, "--inputs", self.path("data"), says="<f8")
+        self.write("data/input_0/notes.txt", "")
+        self.expect(2, "run", m, "--inputs", self.path("data"), says="no tensor of a sequence")
+        self.write("broken.pb", "nonsense")
+        self.expect(2, "run", m, "--input", f"s={self.path('broken.pb')}", "--input", f"x={self.path('data/input_1.npy')}", says="not a SequenceProto")
+        self.expect(2, "run", self.save(RELU, "relu.onnx"), "--input", f"x={folder}", says="declares a tensor")
+
+    def test_a_loop_without_end_is_status_3(self):
+        body = helper.make_graph([node("Identity", ["c"], ["d"]), node("Add", ["s", "s"], ["t"])], "body",
+                                 [value("i", TensorProto.INT64, []), value("c", TensorProto.BOOL, []), value("s")], [value("d", TensorProto.BOOL, []), value("t")])
+        m = self.save(model([node("Loop", ["", "go", "x"], ["y"], body=body)], [value("x")], [value("y")], initializers=[("go", np.array(True))]))
+        for answer in ("canonical", "allowed"):
+            self.expect(3, "run", m, "--inputs", self.inputs(np.array([1, 2], np.float32)), "--answer", answer, "--time-limit", "0.5", says="longer than the time allowed")
 
     def test_types_that_numpy_lacks_are_named(self):
         m = self.save(model([node("Cast", ["x"], ["y"], to=TensorProto.BFLOAT16), node("Cast", ["x"], ["z"], to=TensorProto.FLOAT8E4M3FN)],
