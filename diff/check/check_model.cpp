@@ -53,7 +53,7 @@ public:
     }
     given_ = to_values(graph_, graph_.inputs, inputs);
     step("the uncut model");
-    const Outcome uncut = run_program(backend_, model, given_);
+    const Outcome uncut = run_program(backend_, model, given_, outputs_of(graph_));
     if (const Outputs* answer = uncut.outputs())
       for (const Value& v : answer->values) uncut_.push_back(datum_of(v));
     exposable(model);
@@ -109,7 +109,7 @@ private:
     }
     std::map<std::string, Datum> seen;
     if (auto bytes = export_onnx(part))
-      if (const Outcome o = run_program(backend_, std::make_shared<const std::string>(std::move(*bytes)), {}); const Outputs* answer = o.outputs())
+      if (const Outcome o = run_program(backend_, std::make_shared<const std::string>(std::move(*bytes)), {}, outputs_of(part)); const Outputs* answer = o.outputs())
         for (const Value& v : answer->values) seen.emplace(v.name, datum_of(v));
     for (int n : nodes) {
       for (ValueId id : graph_.nodes[static_cast<std::size_t>(n)].outputs)
@@ -332,7 +332,7 @@ private:
     }
     auto bytes = export_onnx(part.graph);
     if (!bytes) return undecided("it cannot be cut out: " + bytes.error().message);
-    const Outcome o = run_program(backend_, std::make_shared<const std::string>(std::move(*bytes)), inputs);
+    const Outcome o = run_program(backend_, std::make_shared<const std::string>(std::move(*bytes)), inputs, outputs_of(part.graph));
     const Outputs* answer = o.outputs();
     if (!answer) return judge(expected, o);
     got.assign(node.outputs.size(), std::nullopt);

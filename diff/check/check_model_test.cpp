@@ -99,6 +99,16 @@ TEST(Check, WrongTypesExtentsAndMissingOutputsAreSaid) {
   EXPECT_NE(exit_status(m.overall()), 0);
 }
 
+TEST(Check, AnAnswerThatIsNotTheProgramsOutputsIsAFailure) {
+  for (const char* fault : {"missing-output", "no-output", "further-output", "output-twice", "nothing"}) {
+    GraphMaker g;
+    g.input("x", F32, {3}).node("Relu", {"x"}, {"r"}).node("Relu", {"r"}, {"y"}).output("r").output("y");
+    const ModelCheck m = check_faulty(fault, g, tensors({floats({1, 2, 3})}));
+    EXPECT_EQ(m.whole.verdict, Class::Failed) << fault;
+    EXPECT_EQ(exit_status(m.overall()), 1) << fault;
+  }
+}
+
 TEST(Check, SlicesInAnotherOrderConformWhereNoneIsAsked) {
   GraphMaker g;
   g.input("x", F32, {5}).constant("k", integers({3})).node("TopK", {"x", "k"}, {"values", "indices"}, {{"sorted", std::int64_t{0}}}).output("values").output("indices");

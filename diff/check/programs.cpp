@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+
+#include <fmt/format.h>
 
 #include "spec/core/cut.h"
 #include "spec/import/onnx/export_onnx.h"
@@ -48,7 +51,34 @@ bool same_value(const Datum& a, const Datum& b) {
   return true;
 }
 
-Outcome run_program(Backend& backend, Bytes bytes, const Values& inputs) {
+std::vector<GraphValue> outputs_of(const Graph& graph) {
+  std::vector<GraphValue> out;
+  for (ValueId id : graph.outputs) out.push_back(graph.values[static_cast<std::size_t>(id)]);
+  return out;
+}
+
+namespace {
+
+// What is wrong with an answer as such: it must give every output that was asked for, once, and nothing else.
+std::optional<std::string> incomplete(const Values& answer, std::span<const GraphValue> wanted) {
+  std::map<std::string, int> left;
+  for (const GraphValue& v : wanted) ++left[v.name];
+  for (const Value& v : answer) {
+    const auto it = left.find(v.name);
+    if (it == left.end()) return fmt::format("its answer has an output \"{}\", which the program does not have", (v.name));
+    if (--it->second < 0) return fmt::format("its answer gives the output \"{}\" more than once", (v.name));
+  }
+  for (const auto& [name, count] : left)
+    if (count > 0) return fmt::format("its answer lacks the output \"{}\"", (name));
+  for (const GraphValue& w : wanted)
+    for (const Value& v : answer)
+      if (v.name == w.name && std::holds_alternative<Absent>(v.value) && !w.is_optional) return fmt::format("its answer gives nothing for the output \"{}\"", (v.name));
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome run_program(Backend& backend, Bytes bytes, const Values& inputs, std::span<const GraphValue> outputs) {
   Program program;
   program.bytes = std::move(bytes);
   // Only tensors have extents that could be fixed beforehand.
@@ -58,6 +88,8 @@ Outcome run_program(Backend& backend, Bytes bytes, const Values& inputs) {
   if (!prepared.ok()) return std::move(*prepared.trouble);
   Outcome out = backend.run(prepared.program, inputs);
   backend.release(prepared.program);
+  if (const Outputs* answer = out.outputs())
+    if (auto wrong = incomplete(answer->values, outputs)) out.what = Failed{FailureCause::Protocol, std::move(*wrong)};
   return out;
 }
 
@@ -69,7 +101,15 @@ Outcome run_exposed(Backend& backend, const std::string& model, const Graph& gra
     values.push_back(std::move(v));
   }
   auto bytes = expose_values(std::as_bytes(std::span(model.data(), model.size())), values, graph.source);
-  if (bytes) return run_program(backend, std::make_shared<const std::string>(std::move(*bytes)), inputs);
+  std::vector<GraphValue> outputs = outputs_of(graph);
+  std::set<std::string> names;
+  for (const GraphValue& v : outputs) names.insert(v.name);
+  for (ValueId id : wanted)
+    if (const GraphValue& v = graph.values[static_cast<std::size_t>(id)]; names.insert(v.name).second) {
+      outputs.push_back(v);
+      outputs.back().is_optional = true;  // of values inside, files do not say whether they may be nothing
+    }
+  if (bytes) return run_program(backend, std::make_shared<const std::string>(std::move(*bytes)), inputs, outputs);
   Outcome o;
   o.what = Failed{FailureCause::Internal, "the intermediate values cannot be made outputs: " + bytes.error().message};
   return o;

@@ -25,7 +25,9 @@ void declare(GraphValue& value, const Datum& datum, bool with_extents);
 bool same_value(const Datum& a, const Datum& b);
 
 // Prepares, runs and releases.
-Outcome run_program(Backend& backend, Bytes bytes, const Values& inputs);
+// `outputs`: what the program gives. An answer that lacks one of them, or has others, is the backend's failure.
+Outcome run_program(Backend& backend, Bytes bytes, const Values& inputs, std::span<const GraphValue> outputs);
+std::vector<GraphValue> outputs_of(const Graph& graph);
 
 // The model with further outputs.
 Outcome run_exposed(Backend& backend, const std::string& model, const Graph& graph, std::span<const ValueId> wanted, const Values& inputs);

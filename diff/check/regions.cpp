@@ -208,7 +208,7 @@ private:
     Values inputs;
     for (std::size_t k = 0; k < part.inputs.size(); ++k)
       if (const Datum& v = view_.values().at(part.inputs[k]); v.is_present()) inputs.push_back(value_of(part.graph.values[at(part.graph.inputs[k])].name, v));
-    const Outcome o = run_program(*q_.backend, std::make_shared<const std::string>(*bytes), inputs);
+    const Outcome o = run_program(*q_.backend, std::make_shared<const std::string>(*bytes), inputs, outputs_of(part.graph));
     const Outputs* answer = o.outputs();
     if (!answer) return false;
     for (std::size_t k = 0; k < part.outputs.size() && k < answer->values.size(); ++k)

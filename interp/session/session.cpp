@@ -223,7 +223,14 @@ Result<std::vector<Datum>> Session::run_values(std::span<const Datum> inputs, co
     if (s.options.progress) s.options.progress(n, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   std::vector<Datum> out;
-  for (ValueId id : g.outputs) out.push_back(run.values[static_cast<std::size_t>(id)]);
+  for (ValueId id : g.outputs) {
+    const GraphValue& declared = g.values[static_cast<std::size_t>(id)];
+    Datum& v = out.emplace_back(run.values[static_cast<std::size_t>(id)]);
+    const auto type = v.tensor() ? std::optional(v.tensor()->type()) : v.sequence() ? std::optional(v.sequence()->type) : std::nullopt;
+    // (Files often declare other extents than they have, and every implementation runs them; a wrong type is an error.)
+    if (type && declared.type && *type != *declared.type)
+      return input_error(g, fmt::format("the output \"{}\" holds {}; the model declares {}", declared.name, name_of(*type), name_of(*declared.type)));
+  }
   return out;
 }
 

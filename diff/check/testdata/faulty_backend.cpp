@@ -54,6 +54,10 @@ public:
     Outputs out;
     for (ValueId id : g.outputs) out.values.push_back({g.values[static_cast<std::size_t>(id)].name, *values[static_cast<std::size_t>(id)]});
     if (fault_ == "missing-output") out.values.pop_back();
+    if (fault_ == "no-output") out.values.clear();
+    if (fault_ == "further-output") out.values.push_back({"of its own", Tensor(ElementType::F32, {1})});
+    if (fault_ == "output-twice") out.values.push_back(out.values.back());
+    if (fault_ == "nothing") out.values.back().value = Absent{};
     return {std::move(out), -1, {}};
   }
   void release(ProgramId program) override { programs_.erase(program); }
