@@ -61,6 +61,7 @@ public:
     transfers_ = uncut.outputs() != nullptr;
     nodes(0, graph_.nodes.size(), uncut);
     whole(uncut, inputs);
+    if (*judging_.wrong_definition) return **judging_.wrong_definition;
     out_.restarts = backend_.restarts();
     return std::move(out_);
   }
@@ -450,7 +451,9 @@ Result<ModelCheck> check_outputs(const std::shared_ptr<const language::Specifica
   ModelCheck out;
   out.backend = "outputs from files";
   out.profile = options.profile.name;
-  out.whole = judge_unit(Judging(specification, options), graph, inputs, outputs);
+  const Judging judging(specification, options);
+  out.whole = judge_unit(judging, graph, inputs, outputs);
+  if (*judging.wrong_definition) return **judging.wrong_definition;
   out.note = "the whole model is one region";
   return out;
 }

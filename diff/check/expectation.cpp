@@ -54,6 +54,7 @@ Expectation expect_reading(const Judging& judging, const Graph& graph, const Nod
   auto made = interp::Call::make(*judging.specification, graph, node, *given, interp::Evaluator::Block, alternatives);
   if (!made) {
     e.names = std::move(names);
+    judging.note(made.error());
     e.error = std::move(made).error();
     return e;
   }
@@ -63,6 +64,7 @@ Expectation expect_reading(const Judging& judging, const Graph& graph, const Nod
   if (!canonical) {
     e.names = std::move(names);
     e.error = interp::at_node(std::move(canonical).error(), graph, node);
+    judging.note(*e.error);
     return e;
   }
   e.canonical = std::move(*canonical);
@@ -157,6 +159,7 @@ Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Gra
   auto canonical = session.run_values(inputs, {}, judging.limits(judging.options->node_seconds), &notes);
   if (!canonical) {
     e.names = std::move(names);
+    judging.note(canonical.error());
     e.error = std::move(canonical).error();
     return e;
   }

@@ -13,9 +13,14 @@ struct Judging {
   std::shared_ptr<const language::Specification> specification;
   const CheckOptions* options = nullptr;
   std::shared_ptr<double> seconds_left;  // for second opinions
+  std::shared_ptr<std::optional<Diagnostic>> wrong_definition;  // the first that was met: nothing is judged by it
 
   Judging(std::shared_ptr<const language::Specification> spec, const CheckOptions& o)
-      : specification(std::move(spec)), options(&o), seconds_left(std::make_shared<double>(o.second_opinion_seconds)) {}
+      : specification(std::move(spec)), options(&o), seconds_left(std::make_shared<double>(o.second_opinion_seconds)),
+        wrong_definition(std::make_shared<std::optional<Diagnostic>>()) {}
+  void note(const Diagnostic& error) const {
+    if (error.kind == ErrorKind::Definition && !*wrong_definition) *wrong_definition = error;
+  }
   interp::Limits limits(double seconds) const;  // from now, within the options'
 };
 
