@@ -6,6 +6,7 @@
 
 #include "diff/compare/real_element_parts.h"
 #include "interp/canonical/canonical.h"
+#include "spec/numbers/philox.h"
 
 namespace ulpian::diff {
 
@@ -242,7 +243,15 @@ RealElements::Maybe RealElements::compute(TermId id) {
       if (unsupported(t.type)) return missing(Missing::Meaning);
       if (t.type == ElementType::Z) return Value(std::int64_t{0});
       return as_real(t.type) ? Value(Real()) : Value(Bits{0});
-    case TermKind::Random: return missing(Missing::Meaning);
+    case TermKind::Random: {
+      std::array<std::int64_t, 3> z{};
+      for (std::size_t k = 0; k < a.size(); ++k) {
+        const auto x = integer(a[k]);
+        if (!x) return std::nullopt;
+        z[k] = *x;
+      }
+      return Value(Real(Exact::of_double(random_unit(z[0], z[1], z[2]))));
+    }
   }
   ensure(false);
 }

@@ -232,7 +232,12 @@ NodeId Planner::import(TermId id) {
     case TermKind::Reduce: n = import_reduce(id); break;
     case TermKind::Fold: n = import_fold(id); break;
     case TermKind::Nth: n = import_nth(id); break;
-    case TermKind::Random: stop(ErrorKind::Unsupported, "random numbers are not available yet", t.place);
+    case TermKind::Random: {
+      std::vector<NodeId> args;
+      for (TermId a : program_.arguments_of(id)) args.push_back(import(a));
+      n = nodes_.make({.kind = NodeKind::Random, .type = t.type, .flags = Expensive, .place = t.place}, args);
+      break;
+    }
   }
   --depth_;
   return terms_[id] = n;
@@ -275,8 +280,8 @@ double Planner::weight(NodeId root) {
       case NodeKind::ReadElse: sum += 0.5; break;
       case NodeKind::Reduce:
       case NodeKind::Fold:
-      case NodeKind::Nth:
-      case NodeKind::Random: sum += 1000; break;
+      case NodeKind::Nth: sum += 1000; break;
+      case NodeKind::Random: sum += 100; break;
     }
     for (NodeId a : nodes_.arguments(id)) stack.push_back(a);
   }

@@ -1,5 +1,7 @@
 #include "interp/evaluate/kernels.h"
 
+#include "spec/numbers/philox.h"
+
 namespace ulpian::interp::block {
 
 Instructions best_instructions() {
@@ -19,6 +21,12 @@ const KernelTable& kernels(Instructions level) {
 #endif
   (void)level;
   return portable_kernels();
+}
+
+void random_kernel(void* d, const void* key, const void* position, const void* draw, std::int64_t n) {
+  auto* out = static_cast<double*>(d);
+  const auto *k = static_cast<const std::int64_t*>(key), *p = static_cast<const std::int64_t*>(position), *w = static_cast<const std::int64_t*>(draw);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = random_unit(k[i], p[i], w[i]);
 }
 
 }  // namespace ulpian::interp::block

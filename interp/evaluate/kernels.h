@@ -31,6 +31,9 @@ struct KernelTable {
 };
 const KernelTable& kernels(Instructions level);
 
+// Random numbers (f64) of keys, positions and draws (Z).
+void random_kernel(void* d, const void* key, const void* position, const void* draw, std::int64_t n);
+
 // For one level each; see kernels_loops.h.
 const KernelTable& portable_kernels();
 const KernelTable& avx2_kernels();

@@ -53,14 +53,14 @@ enum class NodeKind : std::uint8_t {
   Reduce,     // arguments as core::ReduceView has them, extents first; `binders`
   Fold,       // extents, initial, body; the last binder is the accumulator
   Nth,        // extent, place, keys
-  Random,
+  Random,     // key, position, draw
   Poison,     // the value of what must not be read; absorbed like an index outside
 };
 
 enum NodeFlag : std::uint16_t {
   // low byte: core::TermFlag
   HasBinder = 256,    // a Reduce, Fold or Nth inside
-  Expensive = 512,    // worth evaluating once and storing: an elementary function, arithmetic of R or of text
+  Expensive = 512,    // worth evaluating once and storing: an elementary function, a random number, arithmetic of R or of text
   ReadsMember = 1024, // reads a member of the recurrence that is being planned
   MayPoison = 2048,   // may yield poison
   Compact = 4096,     // Reduce: after the extents stands the condition under which an index tuple is a position at all

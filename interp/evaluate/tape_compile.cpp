@@ -185,8 +185,8 @@ Compiled TapeCompiler::visit(NodeId id, int depth) {
     case NodeKind::ReadElse: c = read(id, depth); break;
     case NodeKind::Reduce: c = reduce(id, depth); break;
     case NodeKind::Fold: c = fold(id, depth); break;
-    case NodeKind::Nth:
-    case NodeKind::Random: ensure(false, "a term that the planner should have taken out");
+    case NodeKind::Random: c = random(id, depth); break;
+    case NodeKind::Nth: ensure(false, "a term that the planner should have taken out");
   }
   if (id >= memo_.size()) memo_.resize(nodes_.size());
   memo_[id] = {c, true};
@@ -258,6 +258,21 @@ Compiled TapeCompiler::primitive(NodeId id, int depth) {
   }
   emit(level, i);
   return {d, either(poison, i.code == Code::Generic ? i.c : NoRegister, level, one)};
+}
+
+Compiled TapeCompiler::random(NodeId id, int depth) {
+  const int level = level_of(nodes_.free(id));
+  const bool one = uniform(id);
+  const std::vector<NodeId> args(nodes_.arguments(id).begin(), nodes_.arguments(id).end());
+  Register r[3] = {}, poison = NoRegister;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Compiled c = visit(args[k], depth + 1);
+    r[k] = as(c.value, one);
+    poison = either(poison, as(c.poison, one), level, one);
+  }
+  const Register d = make_register(nodes_[id].type, one);
+  emit(level, {.dst = d, .a = r[0], .b = r[1], .c = r[2], .kernel = random_kernel});
+  return {d, poison};
 }
 
 Compiled TapeCompiler::cast(NodeId id, int depth) {

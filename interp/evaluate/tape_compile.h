@@ -24,6 +24,7 @@ private:
 
   Compiled visit(NodeId id, int depth);
   Compiled primitive(NodeId id, int depth);
+  Compiled random(NodeId id, int depth);
   Compiled cast(NodeId id, int depth);
   Compiled select(NodeId id, int depth);
   Compiled read(NodeId id, int depth);

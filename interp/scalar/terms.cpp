@@ -1,10 +1,12 @@
 #include "interp/scalar/terms.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
 #include "interp/canonical/canonical.h"
+#include "spec/numbers/philox.h"
 
 namespace ulpian::interp {
 namespace {
@@ -104,7 +106,7 @@ Value Terms::compute(TermId id) {
     case TermKind::Fold: return fold(id);
     case TermKind::Nth: return nth(id);
     case TermKind::Unspecified: return zero_value(t.type);
-    case TermKind::Random: return Poison{.cause = Cause::Unsupported, .term = id};
+    case TermKind::Random: return random(id);
     case TermKind::Constant:
     case TermKind::Variable:
     case TermKind::Size:
@@ -154,6 +156,17 @@ Value Terms::primitive(TermId id) {
   return apply_primitive(static_cast<Primitive>(program_.term(id).operation), program_.term(a[0]).type, std::span(x, a.size()), id);
 }
 
+Value Terms::random(TermId id) {
+  std::int64_t x[3] = {};
+  const auto a = program_.arguments_of(id);
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const Value v = value(a[k]);
+    if (is_poison(v)) return v;
+    x[k] = integer(v);
+  }
+  return Bits{std::bit_cast<std::uint64_t>(random_unit(x[0], x[1], x[2]))};
+}
+
 // --- limits and errors
 
 void Terms::check_time() {
@@ -195,8 +208,7 @@ Diagnostic Terms::describe(const Poison& p) const {
     case Cause::Empty: d.message = "the maximum, minimum or order of nothing has no value"; break;
     case Cause::Unsupported:
       d.kind = ErrorKind::Unsupported;
-      d.message = p.term != None && program_.term(p.term).kind == TermKind::Random ? "random numbers are not available yet"
-                                                                                   : "this operation is not available yet for strings or complex numbers";
+      d.message = "this operation is not available yet for strings or complex numbers";
       break;
   }
   if (!program_.op.empty()) d.message = program_.op + ": " + d.message;

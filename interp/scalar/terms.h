@@ -61,6 +61,7 @@ private:
   // An element, or where the index is outside: `outside` is set and the value says where.
   Value read(core::TermId id, std::span<const core::TermId> index, bool& outside);
   Value primitive(core::TermId id);
+  Value random(core::TermId id);
   Value reduce(core::TermId id);
   Value arg_extreme(core::TermId id, const core::ReduceView& view);
   Value dot(core::TermId id, const core::ReduceView& view);

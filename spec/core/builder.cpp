@@ -1,6 +1,7 @@
 #include "spec/core/builder.h"
 
 #include <algorithm>
+#include <array>
 
 #include "spec/core/tables.h"
 
@@ -176,9 +177,9 @@ TermId Builder::unspecified(ElementType type) {
   return tables_->intern(t, {});
 }
 
-TermId Builder::random(RandomKind kind, std::span<const TermId> counter) {
-  Term t{.kind = TermKind::Random, .type = ElementType::R, .operation = static_cast<std::uint8_t>(kind), .place = place_};
-  return tables_->intern(t, counter);
+TermId Builder::random(TermId key, TermId position, TermId draw) {
+  Term t{.kind = TermKind::Random, .type = ElementType::F64, .place = place_};
+  return tables_->intern(t, std::array{key, position, draw});
 }
 
 TensorId Builder::add(TensorNode node) {

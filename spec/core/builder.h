@@ -59,7 +59,7 @@ public:
   TermId nth(Variable variable, TermId extent, TermId place, std::span<const TermId> keys, bool descending);
   TermId choice(ChoiceKind kind, std::span<const TermId> alternatives);
   TermId unspecified(ElementType type);
-  TermId random(RandomKind kind, std::span<const TermId> counter);
+  TermId random(TermId key, TermId position, TermId draw);
 
   // --- what is known
   ElementType type_of(TermId id) const { return program_.terms[id].type; }

@@ -232,8 +232,7 @@ private:
         return enclosed(level > Anything, [&] { put(a[0], Postfix), put(" within body ("), put_list(a.subspan(1)), put(")"); });
       case TermKind::Unspecified: return put(fmt::format("unspecified({})", ulpian::name_of(t.type)));
       case TermKind::Random:
-        put(static_cast<RandomKind>(t.operation) == RandomKind::Uniform ? "random(\"uniform\", " : "random(\"normal\", ");
-        put_list(a), put(")");
+        put("random("), put_list(a), put(")");
         return;
     }
     ensure(false);

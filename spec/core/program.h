@@ -39,12 +39,11 @@ enum class TermKind : std::uint8_t {
   Nth,          // argsort ... at; see NthView
   Choice,       // `operation`: ChoiceKind; the first argument is canonical
   Unspecified,  // any value of the type; canonical 0
-  Random,       // `operation`: RandomKind; Z arguments are the counter; type R
+  Random,       // arguments of Z: key, position, draw; type F64: `random_unit` (spec/numbers/philox.h), another implementation any number in [0, 1)
 };
 
 enum class ReduceKind : std::uint8_t { Sum, Dot, Product, Maximum, Minimum, Any, All, Count, ArgMax, ArgMin };
 enum class ChoiceKind : std::uint8_t { OneOf, WithinBody };
-enum class RandomKind : std::uint8_t { Uniform, Normal };
 enum class ScatterMode : std::uint8_t { Last, Any, Add, Multiply, Maximum, Minimum };
 
 std::string_view name_of(ReduceKind kind);

@@ -101,9 +101,9 @@ private:
         return std::nullopt;
       case TermKind::Unspecified: return a.empty() ? Broken() : Broken("arguments of an unspecified value");
       case TermKind::Random:
-        if (t.operation > static_cast<std::uint8_t>(RandomKind::Normal)) return "no kind of random number";
-        if (t.type != ElementType::R) return "a random number is of R";
-        return all_integers(a) ? Broken() : Broken("a counter that is not of Z");
+        if (t.type != ElementType::F64) return "a random number is of f64";
+        if (a.size() != 3) return "a random number has a key, a position and a draw";
+        return all_integers(a) ? Broken() : Broken("a key, position or draw that is not of Z");
     }
     return "no kind of term";
   }

@@ -219,6 +219,7 @@ private:
   Value cast_static(const Context& c, Position at, ElementType type, CastMode mode, const Value& x);
   Value exactly(const Context& c, Position at, std::span<const Value> arguments);
   Value random(const Context& c, Position at, std::span<const Value> arguments);
+  Value encoding(const Context& c, Position at, std::span<const Value> arguments);
   Value measured(const Context& c, Position at, const Value& x);
   Value to_integer(const Context& c, Position at, const Value& x);
   Value to_real(const Context& c, Position at, const Value& x);

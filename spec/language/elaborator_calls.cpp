@@ -152,6 +152,7 @@ Value Elaborator::call_builtin(const Context& c, Position at, Builtin b, std::sp
     case Builtin::Exactly:
     case Builtin::Unspecified:
     case Builtin::Random:
+    case Builtin::Encoding:
     case Builtin::Measured:
     case Builtin::Integer:
     case Builtin::Real: return call_element_builtin(c, at, b, a);
@@ -367,12 +368,19 @@ Value Elaborator::exactly(const Context& c, Position at, std::span<const Value> 
 }
 
 Value Elaborator::random(const Context& c, Position at, std::span<const Value> a) {
-  constexpr std::size_t MostCounters = 64;
-  need(c, at, "random", a, 1, MostCounters);
-  if (!a[0].is(Tag::String) || (*a[0].string != "uniform" && *a[0].string != "normal")) fail(c, at, "random takes \"uniform\" or \"normal\" first");
-  std::vector<TermId> counter;
-  for (const Value& v : a.subspan(1)) counter.push_back(index_term(c, at, v));
-  return Value::of_term(b_.random(*a[0].string == "uniform" ? core::RandomKind::Uniform : core::RandomKind::Normal, counter));
+  need(c, at, "random", a, 2, 3);
+  const TermId key = index_term(c, at, a[0]), position = index_term(c, at, a[1]);
+  return Value::of_term(b_.random(key, position, a.size() > 2 ? index_term(c, at, a[2]) : b_.integer(0)));
+}
+
+// The bits of a static number as an element.
+Value Elaborator::encoding(const Context& c, Position at, std::span<const Value> a) {
+  constexpr int MostBits = 32;
+  need(c, at, "encoding", a, 2, 2);
+  const ElementType type = type_argument(c, at, a[0]);
+  if ((!is_float(type) && !is_integer(type)) || bits_of(type) > MostBits) fail(c, at, fmt::format("encoding takes a type of numbers of at most {} bits, not {}", MostBits, name_of(type)));
+  if (!a[1].is_number()) fail(c, at, fmt::format("encoding takes a static number, not {}", describe_kind(a[1])));
+  return Value::of(static_cast<std::int64_t>(b_.program().terms[to(c, at, a[1], type)].data));
 }
 
 Value Elaborator::measured(const Context& c, Position at, const Value& x) {
@@ -412,6 +420,7 @@ Value Elaborator::call_element_builtin(const Context& c, Position at, Builtin b,
     case Builtin::Exactly: return exactly(c, at, a);
     case Builtin::Unspecified: need(c, at, "unspecified", a, 1, 1); return Value::of_term(b_.unspecified(type_argument(c, at, a[0])));
     case Builtin::Random: return random(c, at, a);
+    case Builtin::Encoding: return encoding(c, at, a);
     case Builtin::Measured: need(c, at, "measured", a, 1, 1); return measured(c, at, a[0]);
     case Builtin::Integer: need(c, at, "int", a, 1, 1); return to_integer(c, at, a[0]);
     case Builtin::Real: need(c, at, "real", a, 1, 1); return to_real(c, at, a[0]);
