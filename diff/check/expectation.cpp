@@ -76,6 +76,7 @@ Expectation expect_reading(const Judging& judging, const Graph& graph, const Nod
   hide_outputs(e, hidden);
   name_tensors(e, names);
   e.unordered_axes = call->program().unordered_axes;
+  e.draws_random = std::ranges::any_of(call->program().terms, [](const core::Term& t) { return t.kind == core::TermKind::Random; });
   e.allowed = [judging, call, arguments] {
     return interp::evaluate_allowed(call->program(), exactly(*arguments), judging.options->profile, judging.limits(judging.options->node_seconds));
   };

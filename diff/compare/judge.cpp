@@ -147,6 +147,8 @@ private:
     } else if (v_.counts.vacuous > 0 && v_.counts.vacuous == v_.counts.elements) {
       v_.verdict = Class::Vacuous;
       v_.reason = e_.undefined_inside ? "the standard says nothing here: " + e_.undefined_inside->message : "every value is admitted on these inputs";
+    } else if (v_.counts.random > 0) {
+      v_.reason = fmt::format("random numbers: of {} elements only the range of their distribution was asked", v_.counts.random);
     }
     return std::move(v_);
   }
@@ -195,7 +197,7 @@ private:
         return settled(Class::InternalError, fmt::format("the allowed set of the output {} is {}{}", name(k), name_of(set->type()), ulpian::to_string(set->extents())));
       if (set->flags()[static_cast<std::size_t>(i)] & interp::Anything) ++v_.counts.vacuous;
       else if (same) ++v_.counts.equal;
-      else if (set->contains(i, b)) ++v_.counts.allowed;
+      else if (set->contains(i, b)) ++v_.counts.allowed, v_.counts.random += e_.draws_random;
       else outside(k, i, distance_to_set(*set, i, b));
     }
     return true;

@@ -66,6 +66,7 @@ void Counts::add(const Counts& other) {
   allowed += other.allowed;
   vacuous += other.vacuous;
   outside += other.outside;
+  random += other.random;
   worst_ulps = std::max(worst_ulps, other.worst_ulps);
 }
 

@@ -60,6 +60,7 @@ struct Counts {
   std::int64_t allowed = 0;    // else inside the allowed set, which does not admit everything
   std::int64_t vacuous = 0;    // the set admits everything
   std::int64_t outside = 0;
+  std::int64_t random = 0;     // of the allowed: only the range of a distribution was asked
   double worst_ulps = 0;       // distance to canonical, over elements where both are numbers; an infinity counts as 2^(e_max+1)
 
   void add(const Counts& other);
@@ -102,6 +103,7 @@ struct Expectation {
   std::vector<std::function<Expectation()>> others;
   bool more_readings = false;  // than `others` has: none of them fitting, it is undecided
   std::string untried_readings;  // why there are readings beside `others`, if there are: it is undecided, too
+  bool draws_random = false;    // random numbers: the sets hold whatever is in the range of their distribution
   // In each line along these axes any order, the same in all outputs.
   std::vector<std::int64_t> unordered_axes;
   // Asked for some of the elements outside before they are called a violation.

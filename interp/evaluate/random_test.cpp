@@ -315,6 +315,7 @@ private:
       const TermId r = m.primitive(P::Divide, m.primitive(P::ToReal, whole(1)), m.real(Exact(3)));
       return m.cast(type, r, CastMode::Exact);
     }
+    if (below(20) == 0 && is_float(type)) return m.cast(type, m.random(whole(1), whole(2), whole(1)), CastMode::Plain);
     static constexpr P OnAll[] = {P::Add, P::Subtract, P::Multiply, P::Minimum, P::Maximum, P::Negate, P::Absolute};
     static constexpr P OnFloats[] = {P::Divide, P::SquareRoot, P::Reciprocal, P::Floor, P::Ceiling, P::RoundEven, P::Truncate, P::Exp, P::Tanh};
     static constexpr P OnIntegers[] = {P::FloorDivide, P::Modulo, P::Quotient, P::Remainder, P::BitAnd, P::BitXor, P::BitNot, P::ShiftLeft};

@@ -12,7 +12,7 @@ using P = Primitive;
 // A program with one of each kind of node that verifies; every test breaks one promise.
 struct Sample {
   Program program;
-  TermId read, read_else, sum, fold, nth, select, primitive, cast;
+  TermId read, read_else, sum, fold, nth, select, primitive, cast, random;
   TensorId x, rows, filled, h, g, w, out;
 };
 
@@ -43,6 +43,7 @@ Sample sample() {
   s.fold = b.fold(std::span(&k, 1), std::span(&n, 1), a, zero, s.primitive);
   s.nth = b.nth(k, n, iv, std::span(&s.read, 1), true);
   s.select = b.select(b.primitive(P::Less, s.nth, n), s.sum, s.fold);
+  s.random = b.random(iv, n, one);
   s.cast = b.cast(ElementType::F16, b.primitive(P::Multiply, s.select, s.read_else), CastMode::Plain);
   s.rows = b.add(node("y", ElementType::F16, TensorKind::Comprehension, {n}, {i}, s.cast));
 
@@ -104,6 +105,8 @@ TEST(Verify, TermsKeepTheirPromises) {
   broken([](Sample& s) { s.program.terms[s.fold].type = ElementType::F64; }, "not of one type");
   broken([](Sample& s) { s.program.terms[s.nth].count = 2; }, "at least one key");
   broken([](Sample& s) { s.program.terms[s.cast].operation = static_cast<std::uint8_t>(CastMode::Up); }, "a mode of f8e8m0 for f16");
+  broken([](Sample& s) { s.program.terms[s.random].type = ElementType::R; }, "a random number is of f64");
+  broken([](Sample& s) { s.program.terms[s.random].count = 2; }, "a key, a position and a draw");
   broken([](Sample& s) { s.program.variables[0].type = ElementType::F32; }, "variable");
   broken([](Sample& s) { s.program.variable_sets[1] = {5, 5}; }, "variable set 1");
 }

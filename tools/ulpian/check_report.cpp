@@ -27,6 +27,7 @@ json to_json(const diff::Verdict& v) {
          {"vacuous", v.counts.vacuous},
          {"outside", v.counts.outside},
          {"worst_ulps", finite(v.counts.worst_ulps)}};
+  if (v.counts.random) j["random"] = v.counts.random;
   if (!v.reason.empty()) j["reason"] = v.reason;
   if (!v.own_fault.empty()) j["own_fault"] = v.own_fault;
   if (!v.evidence.empty()) j["evidence"] = v.evidence;
@@ -89,6 +90,7 @@ void print_table(const diff::ModelCheck& m, bool colour) {
       if (severity(c) > severity(worst)) worst = c;
     }
     if (r.counts.vacuous) verdict += fmt::format(" ({} vacuous)", r.counts.vacuous);
+    if (r.counts.random) verdict += fmt::format(" ({} random: by range only)", r.counts.random);
     fmt::print(Line, printable(op.size() > 28 ? op.substr(0, 25) + "..." : op), r.calls, r.counts.elements, percent(r.counts.equal, r.counts.elements), percent(r.counts.allowed, r.counts.elements),
                r.counts.outside, r.counts.worst_ulps > 0 ? fmt::format("{:.3g}", r.counts.worst_ulps) : "0", paint(worst, colour), verdict, colour ? "\033[0m" : "");
   }
