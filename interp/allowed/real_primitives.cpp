@@ -149,9 +149,9 @@ Lanes real_primitive_lanes(P p, ElementType result, const Rules& rules, Argument
       out.mark(i, HasNan);
       continue;
     }
-    // Where a finite number is too large for a double, its bound is not infinite on both sides.
-    const auto is_finite = [](double e) { return std::fabs(e) <= std::numeric_limits<double>::max(); };
-    if (is_finite(x) && is_finite(y) && is_finite(u) && is_finite(v)) lo = finite_low(lo), hi = -finite_low(-hi);
+    // Where a finite number is too large for a double, its bound is not infinite on both sides; and every interval but that of an infinity has some.
+    const auto holds_finite = [](double from, double to) { return from != to || std::fabs(from) <= std::numeric_limits<double>::max(); };
+    if (holds_finite(x, y) && holds_finite(u, v)) lo = finite_low(lo), hi = -finite_low(-hi);
     if (rounds(p)) round_lane(rules, lo, hi);
   }
   return out;
