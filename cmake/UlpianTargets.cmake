@@ -4,6 +4,13 @@ find_package(fmt REQUIRED)
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
+# How many times longer than in a release a test may take: sanitizers and -O0 are slow. C++ asks spec/numbers/slow_build_test_support.h.
+set(ULPIAN_TEST_PATIENCE 1)
+if(ULPIAN_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(ULPIAN_TEST_PATIENCE 5)
+endif()
+math(EXPR ULPIAN_TEST_TIMEOUT "900 * ${ULPIAN_TEST_PATIENCE}")
+
 # All harnesses: `ninja fuzzers`.
 add_custom_target(fuzzers)
 
@@ -24,7 +31,7 @@ function(ulpian_fuzz source)
   string(REPLACE "_fuzz" "" title "${name}")
   add_test(NAME fuzz.${title} COMMAND ${target} --rounds 1000 --seed 1 "${PROJECT_BINARY_DIR}/fuzz_seeds/${name}"
     "${CMAKE_CURRENT_SOURCE_DIR}/testdata/${name}")
-  set_tests_properties(fuzz.${title} PROPERTIES FIXTURES_REQUIRED fuzz_seeds TIMEOUT 600)
+  set_tests_properties(fuzz.${title} PROPERTIES FIXTURES_REQUIRED fuzz_seeds TIMEOUT ${ULPIAN_TEST_TIMEOUT})
 endfunction()
 
 # ulpian_library(NAME [USES targets...] [TEST_USES targets...] [FUZZ_USES targets...])
@@ -47,7 +54,7 @@ function(ulpian_library name)
     add_executable(ulpian_${name}_test ${tests})
     target_link_libraries(ulpian_${name}_test PRIVATE ulpian_${name} GTest::gtest GTest::gtest_main ${A_TEST_USES})
     target_compile_definitions(ulpian_${name}_test PRIVATE ULPIAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    gtest_discover_tests(ulpian_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600)
+    gtest_discover_tests(ulpian_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT ${ULPIAN_TEST_TIMEOUT})
   endif()
   foreach(harness ${harnesses})
     ulpian_fuzz("${harness}" ulpian_${name} ${A_TEST_USES} ${A_FUZZ_USES})

@@ -7,6 +7,7 @@
 
 #include "interp/scalar/scalar.h"
 #include "interp/session/call.h"
+#include "spec/numbers/slow_build_test_support.h"
 
 namespace ulpian::interp {
 namespace {
@@ -14,12 +15,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Inputs = std::vector<std::optional<Tensor>>;
 
-// "Well below" what would be noticed; sanitizers are slow.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr double Patience = 120;
-#else
-constexpr double Patience = 10;
-#endif
+// "Well below" what would be noticed.
+constexpr double Patience = 10 * SlowBuild;
 
 const language::Specification& specification() {
   static const auto loaded = language::Specification::load();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "spec/language/language_test_support.h"
+#include "spec/numbers/slow_build_test_support.h"
 
 namespace ulpian::language::testing {
 namespace {
@@ -21,12 +22,8 @@ std::int64_t peak_megabytes() {
   return usage.ru_maxrss / 1024;
 }
 
-// What the machine and the sanitizers may add to "about a second".
-#if defined(__SANITIZE_ADDRESS__)
-constexpr double Patience = 60;
-#else
-constexpr double Patience = 15;
-#endif
+// What the machine and the build may add to "about a second".
+constexpr double Patience = 15 * SlowBuild;
 
 // Elaborates test.Op of a hostile text on x: f32[n], f32[7]; the outcome as text, after checks that it came soon.
 std::string outcome(const std::string& name, const std::string& text) {

@@ -16,9 +16,7 @@ public:
 
 }  // namespace ulpian
 
-// The condition is always checked, in every build; the message is evaluated only on failure.
-#define ensure(condition, ...)                                                                       \
-  do {                                                                                               \
-    if (!(condition)) [[unlikely]]                                                                   \
-      ::ulpian::fail_bug(#condition, std::string{__VA_ARGS__}, __FILE__, __LINE__);                  \
-  } while (false)
+// The condition is always checked, in every build; the message is evaluated only on failure. One expression, so that compilers see without
+// optimisation, too, that nothing comes after `ensure(false)`.
+#define ensure(condition, ...) \
+  ((condition) ? static_cast<void>(0) : ::ulpian::fail_bug(#condition, std::string{__VA_ARGS__}, __FILE__, __LINE__))

@@ -22,6 +22,8 @@ ROOT = os.path.normpath(os.path.join(HERE, "../../.."))
 CASES = os.path.join(ROOT, "conformance/cases")
 MISBEHAVE = os.path.join(ROOT, "diff/backends/testdata/misbehave.py")
 ULPIAN = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else ""
+# How many times longer a slow build (sanitizers, no optimisation) may take; cmake sets it for its tests.
+PATIENCE = float(os.environ.get("ULPIAN_TEST_PATIENCE", "1"))
 F32, I64 = TensorProto.FLOAT, TensorProto.INT64
 
 SOFTSQUARE = """\
@@ -83,7 +85,7 @@ class Case(unittest.TestCase):
         return self.path(name)
 
     def ulpian(self, *arguments, seconds=60, env=None):
-        p = subprocess.run([ULPIAN, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds,
+        p = subprocess.run([ULPIAN, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE * seconds,
                            cwd=self.folder, env={**os.environ, **(env or {})})
         p.out, p.err = p.stdout.decode("utf-8"), p.stderr.decode("utf-8")  # both are always UTF-8
         self.assertIn(p.returncode, (0, 1, 2, 3), f"{arguments}\n{p.out[-2000:]}\n{p.err[-2000:]}")
