@@ -103,7 +103,7 @@ struct AllowedSession::State {
     const auto constant = constants.find(id);
     return constant == constants.end() ? AllowedDatum() : AllowedDatum(AllowedTensor::exactly(constant->second));
   }
-  Result<std::vector<AllowedDatum>> run_node(Run& run, std::size_t n, const std::vector<std::uint8_t>& alternatives);
+  Result<std::vector<AllowedDatum>> run_node(Run& run, std::size_t n, const std::vector<std::uint8_t>& choices);
 };
 
 AllowedSession::AllowedSession(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Profile profile)
@@ -128,7 +128,7 @@ AllowedSession::AllowedSession(std::shared_ptr<const language::Specification> sp
 
 AllowedSession::~AllowedSession() = default;
 
-Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std::size_t n, const std::vector<std::uint8_t>& alternatives) {
+Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std::size_t n, const std::vector<std::uint8_t>& choices) {
   const Graph& g = *graph;
   const Node& node = g.nodes[n];
   std::vector<AllowedDatum> arguments(node.inputs.size());
@@ -144,7 +144,7 @@ Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std:
     }
   }
   language::Call call = describe_call(*specification, node, points);
-  call.alternatives = alternatives;
+  call.alternatives = choices;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     if (!call.inputs[k].value) continue;
     if (const auto position = first_set(*arguments[k].tensor())) {
