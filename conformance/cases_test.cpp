@@ -25,7 +25,6 @@ const fs::path Folder = fs::path(ULPIAN_SOURCE_DIR) / "conformance/cases";
 
 // Cases that do not run yet, and why. The top-level README lists them.
 const std::map<std::string, std::string> NotYet = {
-    {"cse_string_constant", "strings are not evaluated"},
 };
 
 // Alternatives that a case allows and the profile "standard" does not, and why: a case says what some reading of the text bears, a definition

@@ -32,6 +32,10 @@ AllowedTensor anything(ElementType type, const Extents& extents) {
     d.message = fmt::format("an output of extents {} is too large", to_string(extents));
     throw allowed::Stop{std::move(d)};
   }
+  if (type == ElementType::String || is_complex(type)) {
+    const Tensor none(type, extents);
+    return AllowedTensor(none, none, std::vector<std::uint8_t>(static_cast<std::size_t>(*size), Anything));
+  }
   const std::int64_t n = *size;
   s.lanes.n = n;
   const auto count = static_cast<std::size_t>(n);

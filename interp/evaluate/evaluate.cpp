@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "interp/evaluate/run.h"
+#include "interp/scalar/scalar.h"
 
 namespace ulpian::interp {
 namespace block {
@@ -118,10 +119,21 @@ struct Plan::State {
   mutable block::Options options;
   std::vector<std::optional<std::int64_t>> sizes;
   std::optional<block::Schedule> schedule;  // empty: the extents of inputs decide
+  bool scalar = false;
 };
 
+bool runs_by_elements(const core::Program& program) {
+  const auto is_text = [](const auto& x) { return x.type == ElementType::String; };
+  return std::any_of(program.terms.begin(), program.terms.end(), is_text) || std::any_of(program.tensors.begin(), program.tensors.end(), is_text);
+}
+
 Result<Plan> Plan::make(const core::Program& program, const block::Options& options) {
-  auto state = std::make_shared<State>(State{program, options, std::vector<std::optional<std::int64_t>>(program.sizes.size()), std::nullopt});
+  auto state = std::make_shared<State>(State{program, options, std::vector<std::optional<std::int64_t>>(program.sizes.size()), std::nullopt, runs_by_elements(program)});
+  if (state->scalar) {
+    Plan result;
+    result.state_ = std::move(state);
+    return result;
+  }
   std::vector<std::optional<Extents>> available(program.tensors.size());
   bool known = true;
   for (core::TensorId t : program.inputs) {
@@ -232,6 +244,7 @@ std::optional<Diagnostic> violated_requirement(const core::Program& program, std
 Result<Outputs> Plan::run(std::span<const std::optional<Tensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined) const {
   Diagnostic failure;
   const core::Program& program = state_->program;
+  if (state_->scalar) return evaluate_scalar(program, inputs, limits, undefined);
   try {
     block::Options options = state_->options;
     return run_all(program, options, state_->schedule, inputs, limits, undefined);
@@ -251,6 +264,7 @@ Result<Outputs> Plan::run(std::span<const std::optional<Tensor>> inputs, const L
 }
 
 std::string Plan::describe(bool details) const {
+  if (state_->scalar) return "one element at a time\n";
   if (!state_->schedule) return "planned when it runs\n";
   std::string out;
   block::describe_steps(out, state_->schedule->steps, *state_->schedule, details, 0);

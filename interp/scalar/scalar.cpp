@@ -33,6 +33,10 @@ private:
   void evaluate(TensorId id);
   Extents extents_of(TensorId id);
   Storage& make(TensorId id);
+  void put(Storage& s, std::int64_t position, const Value& value) {
+    if (s.type() == ElementType::String) terms_.charge(held_by(value));
+    s.set(position, value);
+  }
   std::int64_t known(TermId id, std::string_view what);
   void literal(TensorId id);
   void comprehension(TensorId id);
@@ -177,7 +181,7 @@ void Equations::comprehension(TensorId id) {
   Storage& s = make(id);
   std::int64_t position = 0;
   Loop loop(terms_, n.variables, n.extents);
-  for (bool more = loop.first(); more; more = loop.next()) s.set(position++, terms_.value(n.body));
+  for (bool more = loop.first(); more; more = loop.next()) put(s, position++, terms_.value(n.body));
   ensure(position == s.size());
 }
 
@@ -191,7 +195,7 @@ void Equations::recurrence(std::uint32_t group) {
     for (std::size_t k = 0; k < r.members.size(); ++k) {
       const TensorNode& n = p_.tensor(r.members[k]);
       Loop inner(terms_, std::span(n.variables).subspan(r.variables.size()), std::span(n.extents).subspan(r.variables.size()));
-      for (bool element = inner.first(); element; element = inner.next()) terms_.tensors[r.members[k]]->set(position[k]++, terms_.value(n.body));
+      for (bool element = inner.first(); element; element = inner.next()) put(*terms_.tensors[r.members[k]], position[k]++, terms_.value(n.body));
     }
 }
 
@@ -236,7 +240,7 @@ void Equations::scatter(TensorId id) {
     terms_.stop(ErrorKind::Definition, fmt::format("\"{}\" of extents {} is scattered into extents {}", n.name, to_string(s.extents()), to_string(base.extents())), n.place);
   for (std::int64_t k = 0; k < s.size(); ++k) {
     terms_.tick();
-    s.set(k, base.at(k));
+    put(s, k, base.at(k));
   }
   using Mode = core::ScatterMode;
   using Kind = core::ReduceKind;
@@ -257,7 +261,7 @@ void Equations::scatter(TensorId id) {
     }
     const Value v = terms_.value(n.body);
     if (mode == Mode::Last || mode == Mode::Any) {
-      s.set(position, v);
+      put(s, position, v);
       continue;
     }
     const Kind kind = mode == Mode::Add ? Kind::Sum : mode == Mode::Multiply ? Kind::Product : mode == Mode::Maximum ? Kind::Maximum : Kind::Minimum;

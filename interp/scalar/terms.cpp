@@ -7,6 +7,7 @@
 
 #include "interp/canonical/canonical.h"
 #include "spec/numbers/philox.h"
+#include "spec/strings/text.h"
 
 namespace ulpian::interp {
 namespace {
@@ -84,7 +85,9 @@ Value Terms::value(TermId id) {
     if (current(id, known.clock)) return known.value;
     Value v = compute(id);
     // Poison may pass: an element of a recurrence that is not there yet.
-    if (!is_poison(v)) known = {clock_, v};
+    if (is_poison(v)) return v;
+    charge(held_by(v) - held_by(known.value));
+    known = {clock_, v};
     return v;
   }
 }
@@ -147,13 +150,52 @@ Value Terms::read(TermId id, std::span<const TermId> index, bool& outside) {
 
 Value Terms::primitive(TermId id) {
   const auto a = program_.arguments_of(id);
-  if (program_.term(a[0]).type == ElementType::R) check_time();  // exact numbers may be long
-  Value x[2];
+  const ElementType type = program_.term(a[0]).type;
+  if (type == ElementType::R || type == ElementType::String) check_time();  // exact numbers and texts may be long
+  Value x[MostArguments];
   for (std::size_t k = 0; k < a.size(); ++k) {
     x[k] = value(a[k]);
     if (is_poison(x[k])) return x[k];
   }
-  return apply_primitive(static_cast<Primitive>(program_.term(id).operation), program_.term(a[0]).type, std::span(x, a.size()), id);
+  const auto p = static_cast<Primitive>(program_.term(id).operation);
+  switch (p) {
+    case Primitive::Concatenate: {
+      const auto bytes = static_cast<std::int64_t>(text(x[0]).size() + text(x[1]).size());
+      charge(bytes);  // no text that the memory does not hold
+      release(bytes);
+      break;
+    }
+    case Primitive::Piece: return piece(id, std::span(x, a.size()));
+    case Primitive::PieceCount: return text_piece_count(text(x[0]), text(x[1]), integer(x[2]));
+    case Primitive::Matches: return Bits{matches(text(x[0]), text(x[1])) ? 1u : 0u};
+    default: break;
+  }
+  return apply_primitive(p, type, std::span(x, a.size()), id);
+}
+
+Value Terms::piece(TermId id, std::span<const Value> x) {
+  Pieces& known = pieces_[id];
+  const std::int64_t most = integer(x[2]);
+  if (known.pieces.empty() || known.most != most || known.text != text(x[0]) || known.mark != text(x[1])) {
+    const std::int64_t count = text_piece_count(text(x[0]), text(x[1]), most);
+    const auto bytes = static_cast<std::int64_t>(text(x[0]).size()) + count * static_cast<std::int64_t>(sizeof(std::string_view));
+    release(known.charged);
+    known = Pieces{};
+    charge(bytes);
+    known.charged = bytes;
+    known.text = text(x[0]);
+    known.mark = text(x[1]);
+    known.most = most;
+    known.pieces = text_pieces(known.text, known.mark, most);
+  }
+  const std::int64_t k = integer(x[3]);
+  return k >= 0 && k < static_cast<std::int64_t>(known.pieces.size()) ? std::string(known.pieces[static_cast<std::size_t>(k)]) : std::string();
+}
+
+bool Terms::matches(const std::string& text, const std::string& pattern) {
+  const Pattern& compiled = patterns_.try_emplace(pattern, pattern).first->second;
+  ensure(compiled.error().empty(), compiled.error());  // the elaborator refuses others
+  return compiled.matches(text);
 }
 
 Value Terms::random(TermId id) {

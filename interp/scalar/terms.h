@@ -9,6 +9,7 @@
 #include "interp/scalar/value.h"
 #include "spec/core/diagnostic.h"
 #include "spec/core/program.h"
+#include "spec/strings/pattern.h"
 
 namespace ulpian::interp {
 
@@ -50,6 +51,12 @@ private:
     std::uint64_t clock = 0;
     Value value;
   };
+  // Of the pieces of one text, those asked for last: one after the other they take no more than one reading of it.
+  struct Pieces {
+    std::string text, mark;
+    std::int64_t most = 0, charged = 0;
+    std::vector<std::string_view> pieces;  // of `text`
+  };
   struct Order {
     std::uint64_t clock = 0;
     std::vector<std::int64_t> places;
@@ -62,6 +69,8 @@ private:
   Value read(core::TermId id, std::span<const core::TermId> index, bool& outside);
   Value primitive(core::TermId id);
   Value random(core::TermId id);
+  Value piece(core::TermId id, std::span<const Value> x);
+  bool matches(const std::string& text, const std::string& pattern);
   Value reduce(core::TermId id);
   Value arg_extreme(core::TermId id, const core::ReduceView& view);
   Value dot(core::TermId id, const core::ReduceView& view);
@@ -74,6 +83,8 @@ private:
   std::vector<std::uint64_t> changed_;  // per variable: the clock when it was set
   std::vector<Memo> memo_;              // per term
   std::unordered_map<core::TermId, Order> orders_;
+  std::unordered_map<core::TermId, Pieces> pieces_;
+  std::unordered_map<std::string, Pattern> patterns_;
   std::uint64_t clock_ = 1;
   std::int64_t memory_ = 0;
   std::uint32_t steps_ = 0;

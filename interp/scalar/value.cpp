@@ -1,6 +1,8 @@
 #include "interp/scalar/value.h"
 
 #include "interp/canonical/canonical.h"
+#include "spec/strings/number_text.h"
+#include "spec/strings/text.h"
 
 namespace ulpian::interp {
 namespace {
@@ -40,7 +42,10 @@ Value on_reals(P p, std::span<const Value> arguments, core::TermId term) {
 
 Value on_strings(P p, std::span<const Value> arguments, core::TermId term) {
   const std::string& a = std::get<std::string>(arguments[0]);
-  if (p == P::Length) return static_cast<std::int64_t>(a.size());
+  if (p == P::ToReal) return Real(number_of_text(a));
+  if (p == P::Length) return text_length(a);
+  if (p == P::Lower) return text_lower(a);
+  if (p == P::Upper) return text_upper(a);
   const std::string& b = std::get<std::string>(arguments[1]);
   if (p == P::Concatenate) return a + b;
   const std::int64_t order[2] = {a < b ? -1 : (a > b ? 1 : 0), 0};
@@ -72,8 +77,9 @@ Value apply_primitive(P p, ElementType type, std::span<const Value> arguments, c
 
 Value apply_cast(ElementType from, ElementType to, CastMode mode, const Value& value, core::TermId term) {
   if (from == to && (mode == CastMode::Plain || !is_float(to))) return value;
-  const bool text = from == ElementType::String || to == ElementType::String;
-  if (text || is_complex(from) || is_complex(to)) return poison(Cause::Unsupported, term);
+  if (is_complex(from) || is_complex(to)) return poison(Cause::Unsupported, term);
+  if (to == ElementType::String) return from == ElementType::Z ? std::to_string(integer(value)) : text_of_element(from, bits(value));
+  if (from == ElementType::String) return element_of_text(to, text(value), mode);
   if (from == ElementType::Z) {
     if (to == ElementType::R) return Real(integer(value));
     if (mode == CastMode::Exact && is_integer(to) && !holds(to, integer(value)))

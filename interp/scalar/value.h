@@ -42,11 +42,15 @@ using Value = std::variant<Bits, std::int64_t, Real, std::string, Complex, Poiso
 inline bool is_poison(const Value& v) { return std::holds_alternative<Poison>(v); }
 inline Bits bits(const Value& v) { return std::get<Bits>(v); }
 inline std::int64_t integer(const Value& v) { return std::get<std::int64_t>(v); }
+inline const std::string& text(const Value& v) { return std::get<std::string>(v); }
 inline const Real& real(const Value& v) { return std::get<Real>(v); }
+
+// Bytes of a text besides the value itself.
+inline std::int64_t held_by(const Value& v) { return std::holds_alternative<std::string>(v) ? static_cast<std::int64_t>(text(v).size()) : 0; }
 
 Value zero_value(ElementType type);
 
-// The arguments hold no poison; poison that comes out is marked with `term`.
+// The arguments hold no poison; poison that comes out is marked with `term`. Pieces and patterns of strings are for `Terms`, which keeps them.
 Value apply_primitive(Primitive primitive, ElementType type, std::span<const Value> arguments, core::TermId term);
 Value apply_cast(ElementType from, ElementType to, CastMode mode, const Value& value, core::TermId term);
 

@@ -91,7 +91,7 @@ const core::Program& Call::program() const { return state_->program; }
 Status check_types(std::span<const Datum> inputs) {
   for (const Datum& v : inputs)
     for (std::size_t k = 0; k < v.count(); ++k)
-      if (const ElementType type = v.part(k).type(); is_complex(type) || type == ElementType::String) {
+      if (const ElementType type = v.part(k).type(); is_complex(type)) {
         // Moving such elements needs no arithmetic, but their storage is not the evaluators' yet.
         Diagnostic d;
         d.kind = ErrorKind::Unsupported;

@@ -7,20 +7,6 @@
 namespace ulpian::core {
 namespace {
 
-ElementType result_type(Primitive p, ElementType argument) {
-  const PrimitiveRow& row = row_of(p);
-  switch (row.kind) {
-    case PrimitiveKind::Comparison:
-    case PrimitiveKind::Logic: return ElementType::Bool;
-    case PrimitiveKind::Conversion: return p == Primitive::ToReal ? ElementType::R : ElementType::Z;
-    case PrimitiveKind::Text: return p == Primitive::Length ? ElementType::Z : ElementType::String;
-    case PrimitiveKind::Exact:
-    case PrimitiveKind::Elementary: break;
-  }
-  const bool to_integral = p == Primitive::Floor || p == Primitive::Ceiling || p == Primitive::RoundEven || p == Primitive::Truncate;
-  return argument == ElementType::R && to_integral ? ElementType::Z : argument;
-}
-
 std::optional<std::int64_t> divide(Primitive p, std::int64_t a, std::int64_t b) {
   if (b == 0 || (b == -1 && a == INT64_MIN)) return std::nullopt;
   std::int64_t q = a / b, r = a % b;
@@ -85,7 +71,7 @@ std::optional<TermId> Builder::fold_conversion(Primitive p, TermId a) {
   const Term& t = program_.terms[a];
   if (p == Primitive::ToInteger && t.type == ElementType::Z) return a;
   if (p == Primitive::ToReal && t.type == ElementType::R) return a;
-  if (t.kind != TermKind::Constant) return std::nullopt;
+  if (t.kind != TermKind::Constant || t.type == ElementType::String) return std::nullopt;
   if (p == Primitive::ToInteger) {
     const std::int64_t v = to_int64(t.type, t.data);
     if (t.type == ElementType::U64 && v < 0) return std::nullopt;
@@ -225,7 +211,7 @@ std::optional<TermId> Builder::fold_integer(Primitive p, std::span<const TermId>
 TermId Builder::primitive(Primitive p, std::span<const TermId> xs) {
   ensure(static_cast<int>(xs.size()) == row_of(p).arity);
   const ElementType type = type_of(xs[0]);
-  for (TermId x : xs) ensure(type_of(x) == type, "arguments of one primitive have one type");
+  for (std::size_t k = 0; k < xs.size(); ++k) ensure(type_of(xs[k]) == argument_type(p, type, k), "arguments of one primitive have the types it asks");
   std::optional<TermId> folded;
   if (row_of(p).kind == PrimitiveKind::Conversion) folded = fold_conversion(p, xs[0]);
   else if (type == ElementType::Z) folded = fold_integer(p, xs);

@@ -255,7 +255,7 @@ private:
     if (p == Primitive::Negate) return enclosed(level > Unary, [&] { put("-"), put(a[0], Unary); });
     if (p == Primitive::Not) return enclosed(level > Not, [&] { put("not "), put(a[0], Not); });
     if (p == Primitive::Power) return enclosed(level > Power, [&] { put(a[0], Postfix), put(" ** "), put(a[1], Power); });
-    if (p == Primitive::Concatenate) return enclosed(level > Sum, [&] { put(a[0], Sum), put(" + "), put(a[1], Product); });
+    if (p == Primitive::Concatenate) return enclosed(level > Sum, [&] { put(a[0], Sum), put(" ++ "), put(a[1], Product); });
     const int own = infix_level(p);
     // Left to right: the right operand must bind tighter. Comparisons chain in the grammar, so both must.
     if (own) return enclosed(level > own, [&] {

@@ -29,8 +29,8 @@ enum class TermKind : std::uint8_t {
   Constant,     // `data`: bits of a machine type; the int64 of a Z; an index into `reals` (R) or `texts` (string)
   Variable,     // `data`: the variable
   Size,         // `data`: the size symbol; type Z
-  Primitive,    // `operation`: Primitive; arguments all of one type, rounded once; comparisons give bool. On Z and R exact.
-  Cast,         // `operation`: CastMode; one argument. From Z to an integer type: Plain wraps; Exact has no value where it does not fit
+  Primitive,    // `operation`: Primitive; arguments of one type (`argument_type`), rounded once; comparisons give bool. On Z and R exact.
+  Cast,         // `operation`: CastMode; one argument. To and from strings as spec/strings/number_text.h says. From Z to an integer type: Plain wraps; Exact has no value where it does not fit
   Select,       // condition, then, else; lazy: what is not chosen has no effect, not even an index out of range
   Read,         // `data`: the tensor; one Z argument per axis; every index must be inside
   ReadElse,     // as Read, then the value where an index is outside (evaluated only there); flag OptionalTerm for `else e?`

@@ -118,20 +118,11 @@ private:
     return std::nullopt;
   }
 
-  static ElementType result_of(Primitive p, ElementType argument) {
-    const PrimitiveRow& row = row_of(p);
-    const bool integral = p == Primitive::Floor || p == Primitive::Ceiling || p == Primitive::RoundEven || p == Primitive::Truncate;
-    if (row.kind == PrimitiveKind::Comparison || row.kind == PrimitiveKind::Logic) return ElementType::Bool;
-    if (p == Primitive::ToReal) return ElementType::R;
-    if (p == Primitive::ToInteger || p == Primitive::Length) return ElementType::Z;
-    return integral && argument == ElementType::R ? ElementType::Z : argument;
-  }
-
   static bool defined_on(Primitive p, ElementType t) {
     const PrimitiveRow& row = row_of(p);
     if (row.kind == PrimitiveKind::Text) return t == ElementType::String;
     if (t == ElementType::String) return p == Primitive::Equal || p == Primitive::NotEqual || p == Primitive::Less || p == Primitive::LessEqual ||
-                                         p == Primitive::Greater || p == Primitive::GreaterEqual;
+                                         p == Primitive::Greater || p == Primitive::GreaterEqual || p == Primitive::ToReal;
     if (t == ElementType::Bool) return row.on_bool;
     // The reals have the divisions of the integers too.
     if (t == ElementType::R) return row.on_floats || p == Primitive::FloorDivide || p == Primitive::Quotient;
@@ -146,10 +137,10 @@ private:
     const PrimitiveRow& row = row_of(p);
     if (static_cast<int>(a.size()) != row.arity) return fmt::format("`{}` takes {} arguments, not {}", row.name, row.arity, a.size());
     const ElementType of = type(a[0]);
-    for (TermId x : a)
-      if (type(x) != of) return fmt::format("`{}` of {} and {}", row.name, text_of(of), text_of(type(x)));
+    for (std::size_t k = 0; k < a.size(); ++k)
+      if (type(a[k]) != argument_type(p, of, k)) return fmt::format("`{}` of {} and {}", row.name, text_of(of), text_of(type(a[k])));
     if (!defined_on(p, of)) return fmt::format("`{}` is not defined on {}", row.name, text_of(of));
-    if (t.type != result_of(p, of)) return fmt::format("`{}` of {} does not yield {}", row.name, text_of(of), text_of(t.type));
+    if (t.type != result_type(p, of)) return fmt::format("`{}` of {} does not yield {}", row.name, text_of(of), text_of(t.type));
     return std::nullopt;
   }
 
@@ -160,6 +151,9 @@ private:
     const ElementType from = type(a[0]);
     const bool scale_mode = mode != CastMode::Plain && mode != CastMode::Saturate && mode != CastMode::Exact;
     if (scale_mode && t.type != ElementType::F8E8M0) return fmt::format("a mode of f8e8m0 for {}", text_of(t.type));
+    const ElementType other = from == ElementType::String ? t.type : from;
+    if ((from == ElementType::String || t.type == ElementType::String) && from != t.type && (is_complex(other) || other == ElementType::R))
+      return fmt::format("a cast of {} to {}", text_of(from), text_of(t.type));
     if (t.type == ElementType::Z && !is_integer(from) && from != ElementType::Bool && from != ElementType::Z)
       return fmt::format("a cast of {} to Z", text_of(from));
     return std::nullopt;

@@ -28,7 +28,7 @@ enum class Builtin : std::uint8_t {
   // an element type
   Type,
   // known words whose meaning comes with operators that are not defined yet
-  Host, Piece, PieceCount,
+  Host,
 };
 
 struct BuiltinName {

@@ -136,6 +136,9 @@ private:
   // --- static scalars (elaborator_static.cpp)
   Value apply_static(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
   Value apply_to_conditions(const Context& c, Position at, Primitive p, std::span<const Value> xs);
+  Value apply_text(const Context& c, Position at, Primitive p, std::span<const Value> arguments);
+  void check_pattern(const Context& c, Position at, const Value& pattern);
+  Value static_text(Primitive p, std::span<const Value> xs);
   Value apply_to_strings(const Context& c, Position at, Primitive p, std::span<const Value> xs);
   Value apply_to_number(const Context& c, Position at, Primitive p, const Value& x);
   Value apply_to_numbers(const Context& c, Position at, Primitive p, const Value& x, const Value& y);
@@ -157,6 +160,7 @@ private:
   Value eval_lambda(const Context& c, const Expr& e);
   Value eval_unary(const Context& c, const Expr& e);
   Value eval_operator_name(const Context& c, const Expr& e);
+  bool is_element(const Value& v) const { return is_scalar_static(v) || v.is(Tag::Term) || v.is(Tag::Tensor); }
   Value eval_append(const Context& c, const Expr& e, const Value& a, const Value& b);
   Value eval_binary(const Context& c, const Expr& e);
   Value eval_index(const Context& c, const Expr& e, const Value* otherwise, bool optional);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "spec/language/elaborator.h"
+#include "spec/strings/number_text.h"
 
 namespace ulpian::language {
 namespace {
@@ -156,9 +157,7 @@ Value Elaborator::call_builtin(const Context& c, Position at, Builtin b, std::sp
     case Builtin::Measured:
     case Builtin::Integer:
     case Builtin::Real: return call_element_builtin(c, at, b, a);
-    case Builtin::Host:
-    case Builtin::Piece:
-    case Builtin::PieceCount: fail(c, at, "sequences and pieces of strings are not defined in this edition", ErrorKind::Unsupported);
+    case Builtin::Host: fail(c, at, "sequences are not defined in this edition", ErrorKind::Unsupported);
     case Builtin::True:
     case Builtin::False:
     case Builtin::Infinity:
@@ -312,6 +311,10 @@ Value Elaborator::cast_static(const Context& c, Position at, ElementType type, C
     if (bits_of(type) == 0 || is_complex(type)) fail(c, at, fmt::format("a condition has no value of type {}", name_of(type)));
     return Value::of_term(b_.cast(type, b_.boolean(x.boolean), mode));
   }
+  if (type == ElementType::String) {
+    if (type_of(c, at, x) != ElementType::Z) fail(c, at, fmt::format("the number {} has no element type whose digits a string could have", show(x)));
+    return string(exact_of(x).to_string());
+  }
   const Exact e = exact_of(x);
   if (type == ElementType::Bool) return Value::of_term(b_.boolean(!e.is_zero()));
   if (is_float(type)) return Value::of_term(b_.constant(type, e.round_to(type, mode)));
@@ -339,6 +342,10 @@ Value Elaborator::eval_cast(const Context& c, Position at, std::span<const Value
   const TermId t = to_term(c, at, x);
   const ElementType from = b_.type_of(t);
   if (from == type) return of_term(t);
+  const ElementType other = from == ElementType::String ? type : from;
+  const bool text = (from == ElementType::String || type == ElementType::String) && (bits_of(other) > 0 || other == ElementType::Z);
+  if (text && type == ElementType::Z) fail(c, at, "a string is cast to an integer type, not to Z");
+  if (text && !is_complex(other)) return Value::of_term(b_.cast(type, t, mode));
   if (from == ElementType::String || type == ElementType::String || is_complex(from) || is_complex(type))
     fail(c, at, fmt::format("cast from {} to {} is not defined in this edition", name_of(from), name_of(type)), ErrorKind::Unsupported);
   if (type == ElementType::R) return to_real(c, at, x);
@@ -346,7 +353,8 @@ Value Elaborator::eval_cast(const Context& c, Position at, std::span<const Value
   if (type == ElementType::I64 && tables_.contains(t)) return Value::of_term(to(c, at, x, type));
   if (from == ElementType::R) {
     // A choice between static numbers takes its type here; any other real is rounded by `exactly`.
-    if (mode == CastMode::Plain && (b_.program().terms[t].kind == core::TermKind::Select || tables_.contains(t))) return Value::of_term(to(c, at, x, type));
+    if (mode == CastMode::Plain)
+      if (const auto chosen = term_as(c, at, t, type)) return Value::of_term(*chosen);
     fail(c, at, "a real is rounded by exactly(T, e)");
   }
   mark(c, at);
@@ -406,10 +414,11 @@ Value Elaborator::to_integer(const Context& c, Position at, const Value& v) {
 Value Elaborator::to_real(const Context& c, Position at, const Value& v) {
   const Value x = scalar(c, at, v);
   if (x.is_number()) return x;
+  if (x.is(Tag::String)) return number(number_of_text(*x.string));
   const TermId t = to_term(c, at, x);
   const ElementType has = b_.type_of(t);
   if (has == ElementType::R) return x;
-  if (!is_float(has) && !is_integer(has) && has != ElementType::Z) fail(c, at, fmt::format("an element of type {} is no real", name_of(has)));
+  if (!is_float(has) && !is_integer(has) && has != ElementType::Z && has != ElementType::String) fail(c, at, fmt::format("an element of type {} is no real", name_of(has)));
   return Value::of_term(b_.primitive(Primitive::ToReal, t));
 }
 

@@ -230,6 +230,7 @@ bool Elaborator::alike(const Value& a, const Value& b) {
   auto is_of = [&](const Value& v, Tag tag, ElementType type) { return v.is(tag) || (v.is(Tag::Term) && b_.type_of(v.term) == type); };
   if (is_of(a, Tag::Integer, ElementType::Z) && is_of(b, Tag::Integer, ElementType::Z)) return true;
   if (is_of(a, Tag::Bool, ElementType::Bool) && is_of(b, Tag::Bool, ElementType::Bool)) return true;
+  if (is_of(a, Tag::String, ElementType::String) && is_of(b, Tag::String, ElementType::String)) return true;
   return a.is(Tag::Term) && b.is(Tag::Term) && b_.type_of(a.term) == b_.type_of(b.term);
 }
 
@@ -277,8 +278,9 @@ Value Elaborator::eval_binary(const Context& c, const Expr& e) {
 }
 
 Value Elaborator::eval_append(const Context& c, const Expr& e, const Value& a, const Value& b) {
-  if (a.is(Tag::String) && b.is(Tag::String)) return string(*a.string + *b.string);
-  if (!a.is(Tag::List) || !b.is(Tag::List)) fail(c, e.at, fmt::format("++ joins lists, not {} and {}", describe_kind(a), describe_kind(b)));
+  const auto is_text = [&](const Value& v) { return !v.is(Tag::List) && !v.is(Tag::Absent) && is_element(v) && type_of(c, e.at, v) == ElementType::String; };
+  if (is_text(a) && is_text(b)) return both(c, e.at, a, b, Primitive::Concatenate);
+  if (!a.is(Tag::List) || !b.is(Tag::List)) fail(c, e.at, fmt::format("++ joins lists, or strings, not {} and {}", describe_kind(a), describe_kind(b)));
   Values out(a.items().begin(), a.items().end());
   out.insert(out.end(), b.items().begin(), b.items().end());
   return list(out);

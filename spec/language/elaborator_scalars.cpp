@@ -12,8 +12,7 @@ using core::TermId;
 
 bool defined_on(const PrimitiveRow& row, ElementType t) {
   if (t == ElementType::Bool) return row.on_bool;
-  if (t == ElementType::String) return row.kind == PrimitiveKind::Text || (row.kind == PrimitiveKind::Comparison && row.arity == 2);
-  if (row.kind == PrimitiveKind::Text) return false;
+  if (t == ElementType::String) return row.kind == PrimitiveKind::Comparison && row.arity == 2;
   if (t == ElementType::Z || is_integer(t)) return row.on_integers;
   if (t == ElementType::R || is_float(t)) return row.on_floats;
   return row.on_complex;
@@ -70,6 +69,9 @@ std::optional<TermId> Elaborator::term_as(const Context& c, Position at, TermId 
   // A choice between static numbers takes the type of what it meets.
   if (is_integer(type) || is_float(type))
     if (const auto table = tables_.find(id); table != tables_.end()) return table_as(c, at, table->second, type);
+  // Among them integers, which became reals to join the others.
+  if (t.kind == core::TermKind::Primitive && static_cast<Primitive>(t.operation) == Primitive::ToReal && type != ElementType::Z)
+    if (const TermId whole = b_.program().arguments_of(id)[0]; b_.type_of(whole) == ElementType::Z) return term_as(c, at, whole, type);
   if (t.kind != core::TermKind::Select || type == ElementType::Z) return std::nullopt;
   spend(8);  // shared choices are converted once per use
   const auto arguments = b_.program().arguments_of(id);
@@ -154,6 +156,7 @@ Value Elaborator::apply_lists(const Context& c, Position at, Primitive p, std::s
 
 Value Elaborator::apply(const Context& c, Position at, Primitive p, std::span<const Value> arguments) {
   if (std::any_of(arguments.begin(), arguments.end(), [](const Value& v) { return v.is(Tag::List); })) return apply_lists(c, at, p, arguments);
+  if (row_of(p).kind == PrimitiveKind::Text) return apply_text(c, at, p, arguments);
   Value xs[2];
   ensure(arguments.size() <= 2);
   bool all_static = true;
@@ -175,7 +178,7 @@ Value Elaborator::apply_terms(const Context& c, Position at, Primitive p, std::s
     return of_term(b_.primitive(p, a, to(c, at, xs[1], ElementType::Bool)));
   }
   ElementType type = join(c, at, xs);
-  if (type == ElementType::String && p == Primitive::Add) p = Primitive::Concatenate;
+  if (type == ElementType::String && p == Primitive::Add) return apply_text(c, at, Primitive::Concatenate, xs);
   if (type == ElementType::Z) {
     const bool irrational = row.kind == PrimitiveKind::Elementary || p == Primitive::Divide || p == Primitive::SquareRoot || p == Primitive::Reciprocal;
     if (irrational) type = ElementType::R;

@@ -65,13 +65,11 @@ Value Elaborator::apply_to_conditions(const Context& c, Position at, Primitive p
 
 Value Elaborator::apply_to_strings(const Context& c, Position at, Primitive p, std::span<const Value> xs) {
   const std::string& a = *xs[0].string;
-  if (p == Primitive::Length) return Value::of(static_cast<std::int64_t>(a.size()));
   if (xs.size() == 2) {
     const std::string& b = *xs[1].string;
     const int order = a.compare(b);
     switch (p) {
-      case Primitive::Add:
-      case Primitive::Concatenate: return string(a + b);
+      case Primitive::Add: return string(a + b);
       case Primitive::Equal: return Value::of_bool(order == 0);
       case Primitive::NotEqual: return Value::of_bool(order != 0);
       case Primitive::Less: return Value::of_bool(order < 0);

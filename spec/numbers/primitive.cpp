@@ -81,7 +81,12 @@ constexpr std::array<PrimitiveRow, PrimitiveCount> Rows{{
     {P::ToInteger, "int", 1, K::Conversion,     true,  false, false, false},
     {P::ToReal, "real", 1, K::Conversion,       true,  true,  false, false},
     {P::Length, "length", 1, K::Text,           false, false, false, false},
-    {P::Concatenate, "concatenate", 2, K::Text, false, false, false, false},
+    {P::Concatenate, "++", 2, K::Text,          false, false, false, false},
+    {P::Lower, "lower", 1, K::Text,             false, false, false, false},
+    {P::Upper, "upper", 1, K::Text,             false, false, false, false},
+    {P::Matches, "matches", 2, K::Text,         false, false, false, false},
+    {P::PieceCount, "piece_count", 3, K::Text,  false, false, false, false},
+    {P::Piece, "piece", 4, K::Text,             false, false, false, false},
 }};
 
 constexpr bool in_order() {
@@ -94,6 +99,25 @@ static_assert(in_order(), "one row per primitive, in the order of the enumeratio
 }  // namespace
 
 const PrimitiveRow& row_of(Primitive primitive) { return Rows[static_cast<std::size_t>(primitive)]; }
+
+ElementType argument_type(Primitive p, ElementType first, std::size_t k) {
+  return (p == P::Piece || p == P::PieceCount) && k >= 2 ? ElementType::Z : first;
+}
+
+ElementType result_type(Primitive p, ElementType first) {
+  switch (row_of(p).kind) {
+    case K::Comparison:
+    case K::Logic: return ElementType::Bool;
+    case K::Conversion: return p == P::ToReal ? ElementType::R : ElementType::Z;
+    case K::Text:
+      if (p == P::Matches) return ElementType::Bool;
+      return p == P::Length || p == P::PieceCount ? ElementType::Z : ElementType::String;
+    case K::Exact:
+    case K::Elementary: break;
+  }
+  const bool to_integral = p == P::Floor || p == P::Ceiling || p == P::RoundEven || p == P::Truncate;
+  return first == ElementType::R && to_integral ? ElementType::Z : first;
+}
 
 std::optional<Primitive> primitive_named(std::string_view name, int arity) {
   for (const PrimitiveRow& r : Rows)

@@ -2,6 +2,7 @@
 // rounds once or that is exact) and in `spec/functions` (elementary functions).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -34,10 +35,13 @@ enum class Primitive : std::uint8_t {
   // between Z, R and the machine types
   ToInteger,  // of an integer element: to Z
   ToReal,     // of a float, integer or Z: to R
-  // strings
-  Length, Concatenate,
+  // strings (spec/strings); `length` in characters, `matches` with a pattern known statically
+  Length, Concatenate, Lower, Upper, Matches,
+  PieceCount,  // (text, mark, most): into how many pieces `mark` cuts the text, at most `most` times if not negative; an empty mark: white space
+  Piece,       // (text, mark, most, k): the k-th of them, or "" where there is none
 };
-inline constexpr int PrimitiveCount = static_cast<int>(Primitive::Concatenate) + 1;
+inline constexpr int PrimitiveCount = static_cast<int>(Primitive::Piece) + 1;
+inline constexpr int MostArguments = 4;  // of one primitive
 
 enum class PrimitiveKind : std::uint8_t {
   Exact,       // IEEE 754 rounds it once, or it is exact: arithmetic.h
@@ -60,6 +64,10 @@ struct PrimitiveRow {
 };
 
 const PrimitiveRow& row_of(Primitive primitive);
+// Of a primitive whose first argument is of type `first`: the type of argument k, and of the result. All arguments are of one type, but for the
+// numbers of Piece and PieceCount, which are of Z.
+ElementType argument_type(Primitive primitive, ElementType first, std::size_t k);
+ElementType result_type(Primitive primitive, ElementType first);
 inline std::string_view name_of(Primitive primitive) { return row_of(primitive).name; }
 // By name and arity ("-" is Subtract with two arguments; the prefix minus is "neg").
 std::optional<Primitive> primitive_named(std::string_view name, int arity);

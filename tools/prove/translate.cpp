@@ -181,7 +181,8 @@ z3::expr Translator::primitive(TermId id, Scope& scope) {
     case Primitive::Not: return !truth(a[0], scope);
     case Primitive::ToReal: return is_number(from) ? z3::to_real(integer(a[0], scope)) : unknown(id, scope);
     case Primitive::ToInteger: return from == ElementType::Bool ? z3::ite(truth(a[0], scope), context_.int_val(1), context_.int_val(0)) : integer(a[0], scope);
-    case Primitive::Length: {
+    case Primitive::Length:
+    case Primitive::PieceCount: {
       const z3::expr e = unknown(id, scope);
       fact(e >= 0);
       return e;
