@@ -176,8 +176,16 @@ private:
       v_.counts.equal += want.size();
       return true;
     }
+    if (want.type() == ElementType::String) return other_string(k, want.strings(), got.strings());
     if (opaque) return settled(Class::Violation, fmt::format("the output {} differs", name(k)));
     return elements(k, want, got);
+  }
+
+  bool other_string(std::size_t k, const std::vector<std::string>& want, const std::vector<std::string>& got) {
+    const auto first = static_cast<std::size_t>(std::mismatch(want.begin(), want.end(), got.begin()).first - want.begin());
+    const auto show = [](const std::string& s) { return s.size() <= 40 ? fmt::format("{:?}", s) : fmt::format("{:?}... ({} bytes)", s.substr(0, 40), s.size()); };
+    for (std::size_t i = 0; i < want.size(); ++i) v_.counts.equal += want[i] == got[i] ? 1 : 0;
+    return settled(Class::Violation, fmt::format("element {} of the output {} is {}; {} is right", first, name(k), show(got[first]), show(want[first])));
   }
 
   bool elements(std::size_t k, const Tensor& want, const Tensor& got) {
