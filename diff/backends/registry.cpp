@@ -33,6 +33,10 @@ RegisteredBackend decode_backend(const json& entry, const std::string& file, con
   const std::string folder = parent.empty() ? "." : parent.string();
   for (const json& w : array_of(member(entry, "command"), "\"command\"")) {
     std::string word = text_of(w, "a word of \"command\"");
+    if (word == "{specs}") {
+      for (const std::string& s : words.specs) out.command.insert(out.command.end(), {"--spec", s});
+      continue;
+    }
     word = replaced(std::move(word), "{folder}", folder);
     word = replaced(std::move(word), "{python}", words.python);
     out.command.push_back(replaced(std::move(word), "{ulpian}", words.ulpian));

@@ -28,10 +28,12 @@ struct KnownFault {
   std::string reason, link;
 };
 
-// What stands for `{python}` and `{ulpian}` in commands; `{folder}` is the folder of the registering file.
+// What stands for `{python}` and `{ulpian}` in commands; `{folder}` is the folder of the registering file. The word `{specs}` becomes `--spec FILE` for each
+// of the specifications that are asked for.
 struct CommandWords {
   std::string python = "python3";
   std::string ulpian = "ulpian";
+  std::vector<std::string> specs{};
 };
 
 class Registry {

@@ -37,6 +37,15 @@ TEST(Registry, ALaterFileReplacesNamesAndAddsItsOwn) {
   std::filesystem::remove(file);
 }
 
+TEST(Registry, SpecificationsArePassedOnToUlpianItself) {
+  const auto with = Registry::load({ULPIAN_SOURCE_DIR "/diff/backends/backends.json"}, {"py", "u", {"/a b.ulp", "/c.ulp"}});
+  ASSERT_TRUE(with.ok()) << to_string(with.error());
+  EXPECT_EQ(with->find("ulpian")->command, (std::vector<std::string>{"u", "backend", "--spec", "/a b.ulp", "--spec", "/c.ulp"}));
+  const auto without = Registry::load({ULPIAN_SOURCE_DIR "/diff/backends/backends.json"}, {"py", "u"});
+  ASSERT_TRUE(without.ok()) << to_string(without.error());
+  EXPECT_EQ(without->find("ulpian")->command, (std::vector<std::string>{"u", "backend"}));
+}
+
 TEST(Registry, BadFilesAreNamedWithTheirFault) {
   const std::pair<const char*, const char*> cases[] = {{"{", "not JSON"},
                                                        {"[]", "an object belongs"},

@@ -25,7 +25,7 @@ struct Options {
 };
 
 int list(const Options& o, const Common& common) {
-  auto registry = load_registry(o.files);
+  auto registry = load_registry(o.files, common.spec_files);
   if (!registry) return report(registry.error(), common);
   if (!o.probe.empty()) {
     auto backend = diff::Backend::open(o.probe, *registry, {});

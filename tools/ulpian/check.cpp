@@ -117,7 +117,7 @@ Result<Tensors> read_outputs(const Options& o, const Common& common, const Graph
 }
 
 Result<diff::Backend> open_backend(const Options& o, const Common& common, BackendFacts& facts) {
-  auto registry = load_registry(o.backend_files);
+  auto registry = load_registry(o.backend_files, common.spec_files);
   if (!registry) return std::move(registry).error();
   facts.name = o.backend;
   facts.known = registry->known();

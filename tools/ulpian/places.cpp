@@ -26,12 +26,16 @@ fs::path home() {
 
 }  // namespace
 
-Result<diff::Registry> load_registry(const std::vector<std::string>& user_files) {
+Result<diff::Registry> load_registry(const std::vector<std::string>& user_files, const std::vector<std::string>& spec_files) {
   std::vector<std::string> files{(home() / "diff/backends/backends.json").string()};
   files.insert(files.end(), user_files.begin(), user_files.end());
   diff::CommandWords words;
   words.ulpian = own_path();
   std::error_code ec;
+  for (const std::string& file : spec_files) {
+    const fs::path absolute = fs::absolute(file, ec);
+    words.specs.push_back(ec ? file : absolute.string());
+  }
   const fs::path python = home() / ".venv/bin/python";
   if (const char* p = std::getenv("ULPIAN_PYTHON")) words.python = p;
   else if (fs::exists(python, ec)) words.python = python.string();

@@ -10,8 +10,8 @@
 
 namespace ulpian::tools {
 
-// The shipped backends, then the users' files.
-Result<diff::Registry> load_registry(const std::vector<std::string>& user_files);
+// The shipped backends, then the users' files. The specifications are passed on to those that are Ulpian itself.
+Result<diff::Registry> load_registry(const std::vector<std::string>& user_files, const std::vector<std::string>& spec_files);
 
 // The model's bytes; one with external data is written anew with the data inside.
 Result<std::shared_ptr<const std::string>> self_contained_model(const std::string& file, const Graph& graph);
