@@ -3,6 +3,8 @@
 // runs one chain of fused multiply-adds per element, in the order of the definition.
 #pragma once
 
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "interp/evaluate/frame.h"
@@ -24,12 +26,35 @@ struct DotAxis {
   std::int64_t stride = 1;  // in the output
 };
 
+// A factor that is one read whose indices are linear: its elements are found without a tape.
+struct DotRead {
+  using Steps = std::vector<std::pair<VariableId, std::int64_t>>;
+  struct Check {  // 0 <= index < extent, else the element counts as +0
+    std::int64_t constant = 0;
+    Steps steps;
+    std::int64_t extent = 0;
+  };
+  BufferId buffer = 0;
+  std::int64_t constant = 0;
+  Steps steps;
+  std::vector<Check> checks;
+};
+
 struct DotPlan {
   ElementType type = ElementType::F32;
   std::int64_t batch = 1, rows = 1, lanes = 1, positions = 1;
   std::vector<DotAxis> batch_axes, row_axes, lane_axes;
   DotFactor row, lane;
   bool masked = false;   // root 1 of the lane factor says which terms count
+  // Lanes are read where they lie, without packing; `row`, `lane` have no tapes then.
+  bool direct = false;
+  DotRead row_read, lane_read;
+  std::vector<DotAxis> position_axes;  // strides unused
 };
+
+class Runner;
+struct Step;
+// Fills `out`, the first element of the step's result.
+void run_direct(Runner& runner, const Step& step, std::byte* out, int threads);
 
 }  // namespace ulpian::interp::block

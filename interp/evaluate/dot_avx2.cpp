@@ -25,6 +25,10 @@ template <> struct Wide<float> {
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(m, _mm256_setzero_si256()));
   }
   ULPIAN_STEP Vector fused_where(Mask m, Vector a, Vector b, Vector c) { return _mm256_blendv_ps(c, _mm256_fmadd_ps(a, b, c), m); }
+  ULPIAN_STEP Vector load_some(std::uint16_t m, const float* p) {
+    const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128), mine = _mm256_and_si256(_mm256_set1_epi32(m), bits);
+    return _mm256_maskload_ps(p, _mm256_cmpeq_epi32(mine, bits));
+  }
 };
 template <> struct Wide<double> {
   using Vector = __m256d;
@@ -41,6 +45,10 @@ template <> struct Wide<double> {
     return _mm256_castsi256_pd(_mm256_cmpgt_epi64(m, _mm256_setzero_si256()));
   }
   ULPIAN_STEP Vector fused_where(Mask m, Vector a, Vector b, Vector c) { return _mm256_blendv_pd(c, _mm256_fmadd_pd(a, b, c), m); }
+  ULPIAN_STEP Vector load_some(std::uint16_t m, const double* p) {
+    const __m256i bits = _mm256_setr_epi64x(1, 2, 4, 8), mine = _mm256_and_si256(_mm256_set1_epi64x(m), bits);
+    return _mm256_maskload_pd(p, _mm256_cmpeq_epi64(mine, bits));
+  }
 };
 template <> struct Wide<std::uint32_t> {
   using Vector = __m256i;

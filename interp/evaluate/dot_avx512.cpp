@@ -25,6 +25,7 @@ template <> struct Wide<float> {
     return _mm_test_epi8_mask(m, m);
   }
   ULPIAN_STEP Vector fused_where(Mask m, Vector a, Vector b, Vector c) { return _mm512_mask3_fmadd_ps(a, b, c, m); }
+  ULPIAN_STEP Vector load_some(std::uint16_t m, const float* p) { return _mm512_maskz_loadu_ps(m, p); }
 };
 template <> struct Wide<double> {
   using Vector = __m512d;
@@ -40,6 +41,7 @@ template <> struct Wide<double> {
     return static_cast<Mask>(_mm_test_epi8_mask(m, m));
   }
   ULPIAN_STEP Vector fused_where(Mask m, Vector a, Vector b, Vector c) { return _mm512_mask3_fmadd_pd(a, b, c, m); }
+  ULPIAN_STEP Vector load_some(std::uint16_t m, const double* p) { return _mm512_maskz_loadu_pd(static_cast<Mask>(m), p); }
 };
 template <> struct Wide<std::uint32_t> {
   using Vector = __m512i;

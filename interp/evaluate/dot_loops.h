@@ -110,16 +110,76 @@ void tile(int rows, int panels, std::int64_t k, const void* pa, const void* pb, 
   }
 }
 
+// R rows by V vectors, read where they lie.
+template <class T, int R, int V, bool Masked>
+ULPIAN_TARGET void direct_tile_of(std::int64_t k, const T* a, const T* x, const std::int64_t* offsets, const std::uint16_t* masks, T* c, std::int64_t c_step, bool first) {
+  using W = Wide<T>;
+  typename W::Vector sum[R][V];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) sum[r][v] = first ? W::zero() : W::load(c + r * c_step + v * W::Count);
+  for (std::int64_t p = 0; p < k; ++p) {
+    const T* from = x + offsets[p];
+    typename W::Vector lanes[V];
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) {
+      if constexpr (Masked) lanes[v] = W::load_some(masks[v], from + v * W::Count);
+      else lanes[v] = W::load(from + v * W::Count);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const typename W::Vector y = W::broadcast(a[r]);
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) sum[r][v] = W::fused(y, lanes[v], sum[r][v]);
+    }
+    a += R;
+    if constexpr (Masked) masks += V;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) W::store(c + r * c_step + v * W::Count, sum[r][v]);
+}
+
+// As many vectors as leave registers for the sums.
+template <class T> constexpr int most_vectors(int rows) {
+  if (rows == 1) return 8;
+  if (rows == 2) return 4;
+  return rows <= 6 && Wide<T>::Rows > 6 ? 4 : 2;
+}
+
+template <class T, int R, int V>
+void direct_tile_from(int rows, int vectors, std::int64_t k, const T* a, const T* x, const std::int64_t* offsets, const std::uint16_t* masks, T* c, std::int64_t c_step, bool first) {
+  if (rows == R && vectors == V) {
+    if (masks) return direct_tile_of<T, R, V, true>(k, a, x, offsets, masks, c, c_step, first);
+    return direct_tile_of<T, R, V, false>(k, a, x, offsets, masks, c, c_step, first);
+  }
+  if (rows == R) {
+    if constexpr (V > 1) direct_tile_from<T, R, V - 1>(rows, vectors, k, a, x, offsets, masks, c, c_step, first);
+  } else if constexpr (R > 1) {
+    direct_tile_from<T, R - 1, most_vectors<T>(R - 1)>(rows, vectors, k, a, x, offsets, masks, c, c_step, first);
+  }
+}
+
+template <class T>
+void direct_tile(int rows, int vectors, std::int64_t k, const void* a, const void* x, const std::int64_t* offsets, const std::uint16_t* masks, void* c, std::int64_t c_step, bool first) {
+  constexpr int Most = Wide<T>::Rows;
+  direct_tile_from<T, Most, most_vectors<T>(Most)>(rows, vectors, k, static_cast<const T*>(a), static_cast<const T*>(x), offsets, masks, static_cast<T*>(c), c_step, first);
+}
+
 template <class T> int panels_for(int rows) {
   if (rows == 1) return 4;
   if (rows == 2) return Wide<T>::Many;
   return rows == 3 || (rows == 4 && Wide<T>::Rows > 6) ? 2 : 1;
 }
 
-template <class T> DotKernels kernels_of() { return {Wide<T>::Rows, 2 * Wide<T>::Count, tile<T, 1>, nullptr, panels_for<T>}; }
+template <class T> DotKernels kernels_of() { return {Wide<T>::Rows, 2 * Wide<T>::Count, tile<T, 1>, nullptr, panels_for<T>, nullptr, nullptr}; }
 template <class T> DotKernels kernels_with_masks() {
   DotKernels k = kernels_of<T>();
   k.masked = masked_tile<T>;
+  k.direct = direct_tile<T>;
+  k.direct_vectors = most_vectors<T>;
   return k;
 }
 

@@ -72,6 +72,7 @@ bool Planner::prefers_dot(NodeId reduce, const Scope& axes) {
   if (filter) return k <= DotBlock && filtered_side(nodes_, p) != 0 && std::min(p.a_volume, p.b_volume) >= 1;
   const double most = std::max(p.a_volume, p.b_volume), least = std::min(p.a_volume, p.b_volume);
   if (k < 1 || most < 8) return false;
+  if (contraction(reduce, axes).plan.direct) return true;
   // Nothing is packed for one use, where a plain loop over the positions reads as well: a depthwise convolution.
   if (least == 1 && !p.both.empty()) {
     const bool a_has_lanes = p.a_volume > p.b_volume;
@@ -125,9 +126,10 @@ void Planner::split_axes(NodeId& reduce, Scope& axes) {
   }
 }
 
-bool Planner::dot(BufferId out, NodeId reduce, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset) {
+// Which variables the rows, the lanes and the batch of a contraction are, and whether it goes without packing.
+Planner::Contraction Planner::contraction(NodeId reduce, const Scope& axes) const {
   const Node n = nodes_[reduce];
-  Parts p = part(nodes_, reduce, axes);
+  const Parts p = part(nodes_, reduce, axes);
   // Lanes run along the variables that are innermost in the output, unless there are only a few of them.
   VariableId last = None;
   for (VariableId v : axes)
@@ -136,10 +138,11 @@ bool Planner::dot(BufferId out, NodeId reduce, const Scope& axes, const std::vec
   const double inner = a_is_last ? p.a_volume : p.b_volume, other = a_is_last ? p.b_volume : p.a_volume;
   bool lanes_of_a = a_is_last == (inner >= 16 || inner >= other);
   if (p.filter != None) lanes_of_a = filtered_side(nodes_, p) == 1;
-  auto plan = std::make_shared<DotPlan>();
-  plan->type = n.type;
-  const std::vector<VariableId> binders(nodes_.binders(reduce).begin(), nodes_.binders(reduce).end());
-  for (VariableId v : binders) plan->positions *= nodes_.variable_data(v).extent;
+  Contraction c{{}, lanes_of_a ? p.b : p.a, lanes_of_a ? p.a : p.b, p.filter};
+  DotPlan& plan = c.plan;
+  plan.type = n.type;
+  const auto binders = nodes_.binders(reduce);
+  for (VariableId v : binders) plan.positions *= nodes_.variable_data(v).extent;
   std::int64_t stride = 1;
   std::vector<DotAxis> strides(axes.size());
   for (std::size_t k = axes.size(); k-- > 0;) {
@@ -153,14 +156,24 @@ bool Planner::dot(BufferId out, NodeId reduce, const Scope& axes, const std::vec
         count *= a.extent;
       }
   };
-  pick(p.both, plan->batch_axes, plan->batch);
-  pick(lanes_of_a ? p.only_b : p.only_a, plan->row_axes, plan->rows);
-  pick(lanes_of_a ? p.only_a : p.only_b, plan->lane_axes, plan->lanes);
+  pick(p.both, plan.batch_axes, plan.batch);
+  pick(lanes_of_a ? p.only_b : p.only_a, plan.row_axes, plan.rows);
+  pick(lanes_of_a ? p.only_a : p.only_b, plan.lane_axes, plan.lanes);
+  if (c.filter == None) plan.direct = direct_dot(plan, c.row, c.lane, binders);
+  return c;
+}
+
+bool Planner::dot(BufferId out, NodeId reduce, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset) {
+  const Node n = nodes_[reduce];
+  Contraction c = contraction(reduce, axes);
+  auto plan = std::make_shared<DotPlan>(std::move(c.plan));
+  const std::vector<VariableId> binders(nodes_.binders(reduce).begin(), nodes_.binders(reduce).end());
   Step step;
   step.kind = StepKind::Dot;
   step.out = out;
   step.place = n.place;
   step.offset = offset;
+  if (plan->direct) step.reads = {plan->row_read.buffer, plan->lane_read.buffer};
   const auto factor = [&](DotFactor& f, NodeId node, const std::vector<DotAxis>& own, NodeId filter) {
     f.invariant = !varies(node) && (filter == None || !varies(filter));
     for (const DotAxis& a : plan->batch_axes)
@@ -188,10 +201,12 @@ bool Planner::dot(BufferId out, NodeId reduce, const Scope& axes, const std::vec
       if (std::ranges::find(step.reads, r.buffer) == step.reads.end()) step.reads.push_back(r.buffer);
     return f.tape.roots[0].poison == NoRegister;
   };
-  if (!factor(plan->row, lanes_of_a ? p.b : p.a, plan->row_axes, None)) return false;
-  const bool clean = factor(plan->lane, lanes_of_a ? p.a : p.b, plan->lane_axes, p.filter);
-  plan->masked = p.filter != None;
-  if (!plan->masked && !clean) return false;
+  if (!plan->direct) {
+    if (!factor(plan->row, c.row, plan->row_axes, None)) return false;
+    const bool clean = factor(plan->lane, c.lane, plan->lane_axes, c.filter);
+    plan->masked = c.filter != None;
+    if (!plan->masked && !clean) return false;
+  }
   if (plan->masked) {
     // Which lanes of what lies outside count is known when they are packed.
     for (const Root& r : plan->lane.tape.roots)

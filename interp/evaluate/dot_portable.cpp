@@ -42,6 +42,12 @@ template <class T> struct Wide {
       if (m[k] != 0) c.x[k] = fused_once(a.x[k], b.x[k], c.x[k]);
     return c;
   }
+  static Vector load_some(std::uint16_t m, const T* p) {
+    Vector v{};
+    for (int k = 0; k < Count; ++k)
+      if ((m >> k & 1) != 0) v.x[k] = p[k];
+    return v;
+  }
   static Vector fused(Vector a, Vector b, Vector c) {
     for (int k = 0; k < Count; ++k) c.x[k] = fused_once(a.x[k], b.x[k], c.x[k]);
     return c;

@@ -355,8 +355,9 @@ private:
 
 void Runner::dot(const Step& s) {
   const DotPlan& p = *s.dot;
-  auto& scratch = dots_[&s];
   const int threads = threads_for(2.0 * static_cast<double>(p.batch) * static_cast<double>(p.rows) * static_cast<double>(p.lanes) * static_cast<double>(p.positions) / 16);
+  if (p.direct) return run_direct(*this, s, writable_[s.out] + offset_of(s) * bytes_of(p.type), threads);
+  auto& scratch = dots_[&s];
   if (!scratch) {
     scratch = std::make_shared<DotScratch>();
     scratch->batch_offsets = offsets_of(p.batch_axes);

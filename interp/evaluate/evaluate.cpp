@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/evaluate/dot.h"
 #include "interp/evaluate/run.h"
 #include "interp/scalar/scalar.h"
 
@@ -105,6 +106,7 @@ void describe_steps(std::string& out, const std::vector<Step>& steps, const Sche
   for (const Step& s : steps) {
     out += fmt::format("{:{}}{}", "", indent, name_of(s.kind));
     if (s.out != None) out += fmt::format(" {}{} {}", name_of(schedule.buffers[s.out].type), to_string(schedule.buffers[s.out].extents), schedule.buffers[s.out].poison ? "poison " : "");
+    if (s.dot && s.dot->direct) out += "without packing ";
     out += fmt::format("lanes {} of {} cost {:.1f} instructions {}+{}\n", s.tape.lanes, to_string(s.tape.extents), s.tape.cost, s.tape.setup.size(), s.tape.body.size());
     if (details) out += describe(s.tape, indent + 2);
     describe_steps(out, s.body, schedule, details, indent + 2);

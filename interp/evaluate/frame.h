@@ -1,6 +1,7 @@
 // Runs a tape: the registers of one thread, and the lanes they hold at the moment.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -26,6 +27,30 @@ struct FreeAligned {
 };
 using AlignedBytes = std::unique_ptr<std::byte[], FreeAligned>;
 AlignedBytes aligned_bytes(std::size_t size);  // not cleared
+
+// The part [low, high) of n lanes in which 0 <= value + step * lane < extent.
+inline void narrow(std::int64_t value, std::int64_t step, std::int64_t extent, std::int64_t& low, std::int64_t& high) {
+  if (step == 0) {
+    if (value < 0 || value >= extent) low = high = 0;
+    return;
+  }
+  if (step == 1) {
+    low = std::max(low, -value);
+    high = std::min(high, extent - value);
+    if (high <= low) low = high = 0;
+    return;
+  }
+  const auto ceiling = [](std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); };  // b > 0
+  if (step > 0) {
+    if (value < 0) low = std::max(low, ceiling(-value, step));
+    high = std::min(high, value >= extent ? 0 : ceiling(extent - value, step));
+  } else {
+    if (value >= extent) low = std::max(low, ceiling(value - extent + 1, -step));
+    high = std::min(high, value < 0 ? 0 : ceiling(value + 1, -step));
+  }
+  // Nothing left: an empty part that still lies within the run.
+  if (high <= low) low = high = 0;
+}
 
 class Frame {
 public:

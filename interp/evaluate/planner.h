@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "interp/evaluate/dot.h"
 #include "interp/evaluate/evaluate.h"
 #include "interp/evaluate/steps.h"
 
@@ -90,6 +91,13 @@ private:
   NodeId extract_order(NodeId id);
   bool prefers_rows(NodeId reduce, const Scope& axes);
   bool prefers_dot(NodeId reduce, const Scope& axes);
+  struct Contraction {
+    DotPlan plan;  // without tapes
+    NodeId row = None, lane = None, filter = None;
+  };
+  Contraction contraction(NodeId reduce, const Scope& axes) const;
+  std::optional<DotRead> plain_read(NodeId id) const;
+  bool direct_dot(DotPlan& plan, NodeId row, NodeId lane, std::span<const VariableId> binders) const;
   void split_axes(NodeId& reduce, Scope& axes);
   bool reads_along(NodeId root, const Scope& these, const Scope& those);
   bool varies(NodeId id) const;   // in the recurrence that is being planned

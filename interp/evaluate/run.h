@@ -38,6 +38,7 @@ public:
   // --- for the steps
   std::byte* out_bytes(BufferId b) { return writable_[b]; }
   const BufferView& view(BufferId b) const { return views_[b]; }
+  std::int64_t elements(BufferId b) const { return buffers_[b].tensor->size(); }
   std::span<const BufferView> views() const { return views_; }
   std::span<const std::int64_t> variables() const { return variables_; }
   const core::Program& program() const { return program_; }
