@@ -39,6 +39,7 @@ inline std::vector<Configuration> configurations() {
   plain.options.inline_tensors = false;
   plain.options.fast_dot = false;
   plain.options.rows = false;
+  plain.options.split = false;
   plain.threads = 2;
   plain.options.work_per_thread = 1;
   all.push_back(plain);

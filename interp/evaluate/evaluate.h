@@ -23,6 +23,7 @@ struct Options {
   bool inline_tensors = true;
   bool fast_dot = true;            // the blocked kernel
   bool rows = true;                // reductions across lanes
+  bool split = true;               // tensors filled part by part
   double work_per_thread = 200000; // instructions times lanes that are worth a thread's start
   bool member_poison = false;      // members of recurrences carry masks (set by the planner where they need them)
 };

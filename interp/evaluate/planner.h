@@ -83,6 +83,7 @@ private:
   // --- steps (schedule.cpp)
   void fill(BufferId out, NodeId root, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset, std::uint32_t place);
   void map(BufferId out, NodeId root, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset, std::uint32_t place);
+  bool map_parts(BufferId out, NodeId root, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset, std::uint32_t place);
   bool rows(BufferId out, NodeId reduce, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset);
   bool dot(BufferId out, NodeId reduce, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset);
   NodeId rewrite(NodeId id, const Scope& scope);

@@ -195,6 +195,7 @@ void Runner::alias(const Step& s) {
 void Runner::map(const Step& s) {
   const Tape& t = s.tape;
   if (t.lanes == 0) return;
+  if (!s.spread.empty()) return map_part(s);
   const std::int64_t block = std::min(options_.lanes, t.lanes);
   const std::int64_t blocks = (t.lanes + block - 1) / block;
   const double work = t.cost * static_cast<double>(t.lanes);
@@ -223,6 +224,74 @@ void Runner::map(const Step& s) {
         else std::copy_n(f.texts(0).begin(), count, cell.tensor->writable_strings().begin() + base + start);
       }
       if (const std::uint8_t* p = f.poison(0); p && cell.poison) std::memcpy(cell.poison->data() + base + start, p, static_cast<std::size_t>(count));
+    }
+  });
+}
+
+namespace {
+
+template <class W> void spread_run(std::byte* d, const std::byte* s, std::int64_t step, std::int64_t n) {
+  auto* to = reinterpret_cast<W*>(d);
+  const auto* from = reinterpret_cast<const W*>(s);
+  for (std::int64_t k = 0; k < n; ++k) to[k * step] = from[k];
+}
+void spread_run(std::byte* d, const std::byte* s, std::int64_t step, std::int64_t n, int width) {
+  if (step == 1) {
+    std::memcpy(d, s, static_cast<std::size_t>(n * width));
+    return;
+  }
+  switch (width) {
+    case 1: return spread_run<std::uint8_t>(d, s, step, n);
+    case 2: return spread_run<std::uint16_t>(d, s, step, n);
+    case 4: return spread_run<std::uint32_t>(d, s, step, n);
+    default: return spread_run<std::uint64_t>(d, s, step, n);
+  }
+}
+
+}  // namespace
+
+// A part of a tensor: runs of lanes that lie at one step from each other, and rows of such runs.
+void Runner::map_part(const Step& s) {
+  const Tape& t = s.tape;
+  auto axes = s.spread;
+  auto [length, step] = axes.back();
+  axes.pop_back();
+  for (; !axes.empty() && axes.back().second == length * step; axes.pop_back()) length *= axes.back().first;
+  const int width = t.registers[t.roots[0].value].width;
+  std::byte* out = writable_[s.out] + (offset_of(s) + s.start) * width;
+  const std::int64_t block = std::min(options_.lanes, t.lanes), rows = t.lanes / length;
+  // A task is some rows that one block holds, or a block's worth of one row.
+  const std::int64_t rows_at_once = std::max<std::int64_t>(1, block / length), pieces = (length + block - 1) / block;
+  const std::int64_t units = (rows + rows_at_once - 1) / rows_at_once * pieces;
+  const double work = t.cost * static_cast<double>(t.lanes);
+  const int threads = units > 1 ? threads_for(work) : 1;
+  const std::int64_t tasks = threads == 1 ? 1 : std::min<std::int64_t>(units, threads * 8);
+  frames_[&s].resize(static_cast<std::size_t>(threads == 1 ? 1 : limits_.threads));
+  const auto place_of = [&](std::int64_t row) {
+    std::int64_t at = 0;
+    for (std::size_t k = axes.size(); k-- > 0;) {
+      at += row % axes[k].first * axes[k].second;
+      row /= axes[k].first;
+    }
+    return at;
+  };
+  parallel(tasks, threads == 1 ? 0 : work, [&](std::int64_t task, int worker) {
+    Frame& f = frame(s, worker, block);
+    for (std::int64_t u = units * task / tasks; u < units * (task + 1) / tasks; ++u) {
+      if ((u & 15) == 15) check_limits();
+      const std::int64_t row = u / pieces * rows_at_once, first = u % pieces * block;
+      const std::int64_t some = std::min(rows_at_once, rows - row), count = std::min(block, length - first);
+      if (some == 1 && step == 1) {
+        std::byte* to = out + (place_of(row) + first) * width;
+        f.redirect(0, to);
+        f.run(row * length + first, count);
+        if (f.value(0) != to) std::memcpy(to, f.value(0), static_cast<std::size_t>(count * width));
+        f.restore(0);
+        continue;
+      }
+      f.run(row * length + first, some * count);
+      const auto* value = static_cast<const std::byte*>(f.value(0));
+      for (std::int64_t r = 0; r < some; ++r) spread_run(out + (place_of(row + r) + first * step) * width, value + r * count * width, step, count, width);
     }
   });
 }

@@ -63,6 +63,7 @@ private:
   void release(BufferId b);
   void step(const Step& step);
   void map(const Step& step);
+  void map_part(const Step& step);
   void rows(const Step& step);
   void sort(const Step& step);
   void where(const Step& step);

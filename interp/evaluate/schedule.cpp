@@ -71,6 +71,7 @@ void Planner::fill(BufferId out, NodeId root, const Scope& axes, const std::vect
 }
 
 void Planner::map(BufferId out, NodeId root, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset, std::uint32_t place) {
+  if (map_parts(out, root, axes, offset, place)) return;
   Step step;
   step.kind = StepKind::Map;
   step.out = out;

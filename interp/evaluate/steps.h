@@ -33,6 +33,9 @@ struct Step {
   std::int64_t rows = 1, columns = 1;
   // The first element written: the sum of value * stride over variables of the surroundings (a recurrence's).
   std::vector<std::pair<VariableId, std::int64_t>> offset;
+  // Map of a part of the tensor: the first element beside that, and extent and step of each axis that has several; empty: all in order.
+  std::int64_t start = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> spread;
 
   // Rows
   core::ReduceKind reduce = core::ReduceKind::Sum;
