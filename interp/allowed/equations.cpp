@@ -133,6 +133,9 @@ void round_all(Lanes& v) {
 AllowedTensor Equations::output(std::size_t k) {
   const TensorId id = p_.outputs[k];
   require_terms({}, {id});
+  const Lanes& lanes = e_.tensors[id]->lanes;
+  e_.charge(lanes.n * (bytes_each(lanes) + 2 * bytes_of(lanes.type) + 1));  // the copy, and what is made of it
+  e_.check_time();
   Stored ended = *e_.tensors[id];
   round_all(ended.lanes);
   if (points_) mark_everything(ended.lanes);
@@ -167,9 +170,26 @@ Stored& Equations::make(TensorId id) {
   e_.charge(*count * 16);
   s.lanes.type = n.type;
   s.lanes.n = *count;
-  if (uses_doubles(n.type)) s.lanes.lo.resize(index(*count));
-  else s.lanes.ilo.resize(index(*count));
+  if (uses_doubles(n.type)) grow(s.lanes.lo, *count);
+  else grow(s.lanes.ilo, *count);
   return e_.tensors[id].emplace(std::move(s));
+}
+
+// Clearing gigabytes takes seconds: the time is looked at between parts.
+template <typename T> void Equations::grow(std::vector<T>& v, std::int64_t count) {
+  constexpr std::int64_t Part = std::int64_t{1} << 24;
+  v.reserve(index(count));
+  for (std::int64_t done = std::min(Part, count);; done = std::min(done + Part, count)) {
+    v.resize(index(done));
+    if (done == count) return;
+    e_.check_time();
+  }
+}
+void Equations::widen(Lanes& v) {
+  if (!v.point) return;
+  if (uses_doubles(v.type)) grow(v.hi, v.n);
+  else grow(v.ihi, v.n);
+  v.widen();
 }
 
 void Equations::evaluate(TensorId id) {
@@ -211,7 +231,7 @@ void Equations::fill(TensorId id, std::span<const std::int64_t> prefix) {
   e_.for_each_block(variables, extents, counts, [&](std::span<const std::int64_t> start) {
     const Axes axes = e_.box(variables);
     const Value v = at_axes(e_.value(n.body, intermediates_.rounded[id]), axes);
-    if (!v->point) s.lanes.widen();
+    if (!v->point) widen(s.lanes);
     std::vector<std::int64_t> count(start.size()), at(start.size(), 0);
     for (std::size_t d = 0; d < start.size(); ++d) count[d] = std::min(counts[d], extents[d] - start[d]);
     const std::int64_t inner = start.empty() ? 1 : count.back();

@@ -29,6 +29,8 @@ private:
   void evaluate(core::TensorId id);
   Extents extents_of(core::TensorId id);
   Stored& make(core::TensorId id);
+  template <typename T> void grow(std::vector<T>& v, std::int64_t count);
+  void widen(Lanes& v);
   void comprehension(core::TensorId id);
   void recurrence(std::uint32_t group);
   void fill(core::TensorId id, std::span<const std::int64_t> prefix);
