@@ -418,7 +418,7 @@ NodeId Nodes::primitive(Primitive p, ElementType type, std::span<const NodeId> a
     if (const auto t = truth(args[0])) return boolean(!*t);
   Node node{.kind = NodeKind::Primitive, .type = type, .operation = static_cast<std::uint8_t>(p), .place = place};
   const PrimitiveKind kind = row_of(p).kind;
-  if (kind == PrimitiveKind::Elementary || kind == PrimitiveKind::Text || of == ElementType::R || of == ElementType::String) node.flags |= Expensive;
+  if (kind == PrimitiveKind::Elementary || kind == PrimitiveKind::Text || p == Primitive::SquareRoot || of == ElementType::R || of == ElementType::String) node.flags |= Expensive;
   const NodeId id = make(node, args);
   if (p == Primitive::ToInteger) {
     const int bits = bits_of(of);

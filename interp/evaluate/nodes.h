@@ -60,7 +60,7 @@ enum class NodeKind : std::uint8_t {
 enum NodeFlag : std::uint16_t {
   // low byte: core::TermFlag
   HasBinder = 256,    // a Reduce, Fold or Nth inside
-  Expensive = 512,    // worth evaluating once and storing: an elementary function, a random number, arithmetic of R or of text
+  Expensive = 512,    // worth evaluating once and storing: an elementary function, a root, a random number, arithmetic of R or of text
   ReadsMember = 1024, // reads a member of the recurrence that is being planned
   MayPoison = 2048,   // may yield poison
   Compact = 4096,     // Reduce: after the extents stands the condition under which an index tuple is a position at all

@@ -192,11 +192,22 @@ void Runner::alias(const Step& s) {
   publish(s.out);
 }
 
+// Lanes at once: more than usual where few registers are needed, as long as these stay in the first cache.
+std::int64_t Runner::block_of(const Tape& t) const {
+  constexpr std::int64_t Cache = 32768, Usual = 1024, Most = 8;
+  std::int64_t each = static_cast<std::int64_t>(t.scratch_per_lane);
+  for (std::size_t k = 0; k < t.slot_widths.size(); ++k)
+    if (!t.slot_uniform[k]) each += t.slot_widths[k];
+  std::int64_t block = options_.lanes;
+  if (block >= Usual && t.loops.empty() && t.operations.empty()) block *= std::clamp<std::int64_t>(Cache / (block * std::max<std::int64_t>(1, each)), 1, Most);
+  return std::min(block, t.lanes);
+}
+
 void Runner::map(const Step& s) {
   const Tape& t = s.tape;
   if (t.lanes == 0) return;
   if (!s.spread.empty()) return map_part(s);
-  const std::int64_t block = std::min(options_.lanes, t.lanes);
+  const std::int64_t block = block_of(t);
   const std::int64_t blocks = (t.lanes + block - 1) / block;
   const double work = t.cost * static_cast<double>(t.lanes);
   const int threads = blocks > 1 ? threads_for(work) : 1;
@@ -259,7 +270,7 @@ void Runner::map_part(const Step& s) {
   for (; !axes.empty() && axes.back().second == length * step; axes.pop_back()) length *= axes.back().first;
   const int width = t.registers[t.roots[0].value].width;
   std::byte* out = writable_[s.out] + (offset_of(s) + s.start) * width;
-  const std::int64_t block = std::min(options_.lanes, t.lanes), rows = t.lanes / length;
+  const std::int64_t block = block_of(t), rows = t.lanes / length;
   // A task is some rows that one block holds, or a block's worth of one row.
   const std::int64_t rows_at_once = std::max<std::int64_t>(1, block / length), pieces = (length + block - 1) / block;
   const std::int64_t units = (rows + rows_at_once - 1) / rows_at_once * pieces;

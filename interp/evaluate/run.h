@@ -62,6 +62,7 @@ private:
   void publish(BufferId b);
   void release(BufferId b);
   void step(const Step& step);
+  std::int64_t block_of(const Tape& tape) const;
   void map(const Step& step);
   void map_part(const Step& step);
   void rows(const Step& step);

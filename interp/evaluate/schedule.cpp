@@ -134,7 +134,11 @@ NodeId Planner::rewrite(NodeId id, const Scope& scope) {
   const bool computes = n.kind == NodeKind::Primitive || n.kind == NodeKind::Cast;
   if (computes && (n.flags & Expensive) != 0 && !fold_inside && part * 4 <= whole && whole >= 64) {
     bool itself = false;
-    if (n.kind == NodeKind::Primitive) itself = row_of(static_cast<Primitive>(n.operation)).kind == PrimitiveKind::Elementary;
+    if (n.kind == NodeKind::Primitive) {
+      itself = row_of(static_cast<Primitive>(n.operation)).kind == PrimitiveKind::Elementary;
+      // A square root is cheap beside a step of its own, unless it saves many.
+      itself = itself || (static_cast<Primitive>(n.operation) == Primitive::SquareRoot && part * 32 <= whole && whole - part >= 2048);
+    }
     itself = itself || n.type == ElementType::R || (nodes_.arguments(id).size() > 0 && nodes_[nodes_.arguments(id)[0]].type == ElementType::R);
     if (itself) return extract(id);
   }
