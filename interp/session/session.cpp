@@ -33,6 +33,12 @@ bool leaves_choices(const core::Program& program) {
   return std::any_of(program.static_choices.begin(), program.static_choices.end(), [](std::uint8_t count) { return count > 1; });
 }
 
+std::int64_t bytes_of(const Datum& v) {
+  std::int64_t out = 0;
+  for (std::size_t k = 0; k < v.count(); ++k) out += static_cast<std::int64_t>(v.part(k).bytes().size());
+  return out;
+}
+
 }  // namespace
 
 struct Session::State {
@@ -40,6 +46,7 @@ struct Session::State {
   std::shared_ptr<const Graph> graph;
   SessionOptions options;
   std::vector<std::shared_ptr<const Call>> calls;  // per node, of the last run
+  std::vector<std::optional<std::vector<Datum>>> fixed;  // per node: the small results of one that reads nothing, after its first run
   std::vector<std::vector<ValueId>> reads;         // per node: its inputs and what its bodies capture, as often as it reads them
   std::vector<int> uses;                           // per value: by nodes and outputs
   std::map<ValueId, Tensor> constants;
@@ -65,16 +72,6 @@ struct Session::State {
   Result<std::vector<Datum>> run_hosted(Run& run, const Node& node, std::span<const Datum> arguments, const Limits& rest, std::optional<Diagnostic>* undefined);
 };
 
-namespace {
-
-std::int64_t bytes_of(const Datum& v) {
-  std::int64_t out = 0;
-  for (std::size_t k = 0; k < v.count(); ++k) out += static_cast<std::int64_t>(v.part(k).bytes().size());
-  return out;
-}
-
-}  // namespace
-
 Session::Session(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, SessionOptions options)
     : state_(std::make_unique<State>()) {
   state_->specification = std::move(specification);
@@ -82,6 +79,7 @@ Session::Session(std::shared_ptr<const language::Specification> specification, s
   state_->options = std::move(options);
   const Graph& g = *state_->graph;
   state_->calls.resize(g.nodes.size());
+  state_->fixed.resize(g.nodes.size());
   state_->uses.resize(g.values.size(), 0);
   for (const Node& n : g.nodes) {
     const auto& reads = state_->reads.emplace_back(reads_with_bodies(g, n, state_->names));
@@ -136,6 +134,7 @@ Status Session::check_inputs(std::span<const Datum> inputs) const {
 
 // The results of one node.
 Result<std::vector<Datum>> Session::State::run_node(Run& run, std::size_t n) {
+  if (fixed[n]) return *fixed[n];
   const Node& node = graph->nodes[n];
   std::vector<Datum> arguments(node.inputs.size());
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
@@ -146,13 +145,13 @@ Result<std::vector<Datum>> Session::State::run_node(Run& run, std::size_t n) {
   auto noted = [&] {
     if (undefined && run.notes) run.notes->undefined.push_back(at_node(std::move(*undefined), *graph, node));
   };
-  const language::OperatorDefinition* definition = specification->find(node.op, node.version);
-  if (definition && language::holds_graphs(*definition)) {
-    auto results = run_hosted(run, node, arguments, rest, &undefined);
-    if (results) noted();
-    return results;
-  }
   if (!calls[n] || !calls[n]->serves(arguments)) {
+    const language::OperatorDefinition* definition = specification->find(node.op, node.version);
+    if (definition && language::holds_graphs(*definition)) {
+      auto results = run_hosted(run, node, arguments, rest, &undefined);
+      if (results) noted();
+      return results;
+    }
     const auto& readings = options.alternatives;
     auto call = Call::make(*specification, *graph, node, arguments, options.evaluator, n < readings.size() ? readings[n] : std::vector<std::uint8_t>(), options.block, *run.limits);
     if (!call) return std::move(call).error();
@@ -162,7 +161,12 @@ Result<std::vector<Datum>> Session::State::run_node(Run& run, std::size_t n) {
   auto outputs = calls[n]->run(flattened(std::span<const Datum>(arguments)), rest, &undefined);
   if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
   noted();
-  return results_of(calls[n]->program(), std::move(*outputs));
+  auto results = results_of(calls[n]->program(), std::move(*outputs));
+  constexpr std::int64_t Small = 1 << 16;
+  std::int64_t bytes = 0;
+  for (const Datum& v : results) bytes += bytes_of(v);
+  if (arguments.empty() && !undefined && bytes <= Small && !leaves_choices(calls[n]->program())) fixed[n] = results;
+  return results;
 }
 
 Result<std::vector<Datum>> Session::State::run_hosted(Run& run, const Node& node, std::span<const Datum> arguments, const Limits& rest,
