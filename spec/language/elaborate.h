@@ -74,6 +74,8 @@ struct Example {
   Call call;
   std::vector<std::optional<Tensor>> inputs;  // as a program takes them: sequences item by item
   bool expects_error = false;
+  bool expects_undefined = false;             // that the standard says nothing of this call
+  std::string reason;                         // part of the message of the refusal, or of the undefined condition; empty: any
   struct Expected {
     std::string name;
     std::size_t output = 0;            // position among the results
@@ -88,6 +90,8 @@ struct Example {
     std::optional<Tensor> value(ElementType of) const;
   };
   std::vector<Expected> expected;
+  // What the definition admits besides, element by element, and what it does not: of outputs that are tensors.
+  std::vector<Expected> allowed, forbidden;
   // What each result is; its tensors are in `expected`.
   struct ExpectedResult {
     std::string name;

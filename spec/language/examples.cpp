@@ -231,8 +231,16 @@ private:
       } else {
         item.pieces.push_back(piece(c, *it, v, v.value));
       }
+      if (!gives_value(item)) require_tensor_output(c, item);
       items_.push_back(std::move(item));
     }
+  }
+
+  void require_tensor_output(const Clause& c, const Item& i) const {
+    const Clause& k = *i.clause;
+    const bool plain = k.kind == ClauseKind::Out && !k.variadic && k.each == NoSymbol && !k.sequence && !k.any_kind;
+    if (!plain || i.pieces.size() != 1 || i.pieces[0].kind != core::ResultKind::Tensor)
+      fail(c, fmt::format("'allows' and 'forbids' are said of an output that is a tensor; {} is none", name(k.name)));
   }
 
   std::vector<ElementType> types_of(const Clause& k, std::int64_t version) const {
@@ -274,7 +282,7 @@ private:
   bool holds_all(const Item& i, const Array& a, ElementType t) const {
     return std::all_of(a.elements.begin(), a.elements.end(), [&](const Value& v) {
       // Digits written to be nearly right need a type that can tell.
-      return i.written->approximate ? v.is_number() && is_float(t) && bits_of(t) >= 32 : holds(t, v);
+      return i.written->relation == ExampleRelation::About ? v.is_number() && is_float(t) && bits_of(t) >= 32 : holds(t, v);
     });
   }
 
@@ -399,8 +407,9 @@ private:
     return std::nullopt;
   }
 
+  static bool gives_value(const Item& i) { return i.written->relation == ExampleRelation::Equals || i.written->relation == ExampleRelation::About; }
   const Item* item_of(const Clause& k) const {
-    auto it = std::find_if(items_.begin(), items_.end(), [&](const Item& i) { return i.clause == &k; });
+    auto it = std::find_if(items_.begin(), items_.end(), [&](const Item& i) { return i.clause == &k && gives_value(i); });
     return it == items_.end() ? nullptr : &*it;
   }
 
@@ -411,6 +420,8 @@ private:
     e.title = fmt::format("{} since {}, example {}", op_.name, op_.since.front(), number);
     for (const auto& [symbol, t] : types) e.title += fmt::format(", {} = {}", name(symbol), name_of(t));
     e.expects_error = c.expects_error;
+    e.expects_undefined = c.expects_undefined;
+    e.reason = c.reason;
     e.call.op = op_.name;
     e.call.version = given.version;
     e.call.attributes = given.attributes;
@@ -465,6 +476,13 @@ private:
     std::size_t position = 0, asked = 1;
     for (const Clause& k : op_.clauses) {
       if (k.kind != ClauseKind::Out) continue;
+      for (const Item& i : items_)
+        if (i.clause == &k && !gives_value(i)) {
+          const Array& a = i.pieces[0].arrays[0];
+          auto& of = i.written->relation == ExampleRelation::Allows ? e.allowed : e.forbidden;
+          of.push_back(expected(c, i, a, position, 0, resolve(i, &a, e.call.version, types, dtypes)));
+          asked = position + 1;
+        }
       const Item* item = item_of(k);
       if (!item) {
         if (!k.variadic && k.each == NoSymbol) ++position;
@@ -476,7 +494,7 @@ private:
           e.expected.push_back(expected(c, *item, p.arrays[j], position, j, resolve(*item, &p.arrays[j], e.call.version, types, dtypes)));
         ++position;
       }
-      asked = position;
+      asked = std::max(asked, position);
     }
     e.call.outputs = std::max<std::size_t>(asked, 1);
   }
@@ -494,7 +512,7 @@ private:
       else if (v.is_number()) x.numbers.push_back(eval_.exact_of(v));
       else fail(c, fmt::format("{} holds something that is no element", x.name));
     }
-    if (item.written->approximate)
+    if (item.written->relation == ExampleRelation::About)
       for (const Expr* literal : a.literals) x.tolerance.push_back(unit_of_last_digit(literal));
     return x;
   }

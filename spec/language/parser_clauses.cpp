@@ -384,15 +384,19 @@ void Parser::example_clause(Clause& c) {
     if (!take(",") && !at("{")) fail("',' or '{'");
   }
   while (!take("}")) {
-    if (at("error") && !at("=", 1) && !at("~", 1)) {
+    const bool says_value = at("=", 1) || at("~", 1) || at("allows", 1) || at("forbids", 1);
+    if (!says_value && (at("error") || at("undefined"))) {
+      (at("error") ? c.expects_error : c.expects_undefined) = true;
       next();
-      c.expects_error = true;
+      if (peek().kind == TokenKind::String) c.reason = string();
       continue;
     }
     if (c.values.size() >= MostClauses) fail(fmt::format("an example of at most {} values", MostClauses));
     ExampleValue v;
     v.name = name("an input or output");
-    if (take("~")) v.approximate = true;
+    if (take("~")) v.relation = ExampleRelation::About;
+    else if (take("allows")) v.relation = ExampleRelation::Allows;
+    else if (take("forbids")) v.relation = ExampleRelation::Forbids;
     else expect("=");
     v.value = expression();
     c.values.push_back(v);

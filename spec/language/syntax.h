@@ -149,9 +149,12 @@ struct TypeSet {
   std::vector<Symbol> names;
 };
 
+// What an example says of an output: it is this; within one unit of the last digit; the definition admits this; it admits none of this.
+enum class ExampleRelation : std::uint8_t { Equals, About, Allows, Forbids };
+
 struct ExampleValue {
   Symbol name = NoSymbol;
-  bool approximate = false;  // ~
+  ExampleRelation relation = ExampleRelation::Equals;
   const Expr* value = nullptr;
 };
 
@@ -194,6 +197,8 @@ struct Clause {
   std::vector<NamedArgument> settings;
   std::vector<ExampleValue> values;
   bool expects_error = false;
+  bool expects_undefined = false;
+  std::string reason;               // what the message of the refusal, or of the undefined condition, says
 };
 
 struct OperatorDefinition {

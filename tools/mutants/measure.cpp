@@ -102,6 +102,11 @@ std::uint64_t mix(std::uint64_t& state) {  // splitmix64
   return z ^ (z >> 31);
 }
 
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t\r");
+  return begin == std::string::npos ? std::string() : text.substr(begin, end + 1 - begin);
+}
+
 std::vector<Mutation> sampled(std::vector<Mutation> all, const MutationOptions& o) {
   if (o.sample == 0 || all.size() <= o.sample) return all;
   std::uint64_t state = o.seed;
@@ -195,7 +200,11 @@ private:
 
   void take_mutations(Subject& s, std::vector<Mutation> all) {
     s.score.all = all.size();
-    for (Mutation& m : sampled(std::move(all), options_)) s.score.mutants.push_back({std::move(m), Fate::Invalid});
+    for (Mutation& m : sampled(std::move(all), options_)) {
+      Mutant& mutant = s.score.mutants.emplace_back();
+      mutant.mutation = std::move(m);
+      mutant.line = trimmed(std::string(s.file->line(mutant.mutation.at.line)));
+    }
   }
 
   Status add_functions(const language::SourceFile& file) {
@@ -226,10 +235,11 @@ private:
     bool malformed = false, elaborates = false;
     for (std::size_t k = 0; k < order.size(); ++k) {
       const Example& e = s.examples[order[k]];
-      if (e.expects_error && malformed && !elaborates) continue;  // a refusal for another reason says nothing
+      const bool no_answer = e.expects_error || e.expects_undefined;
+      if (no_answer && malformed && !elaborates) continue;  // a refusal for another reason says nothing
       auto failure = interp::outcome_of(changed, e, s.evaluator, limits);
       if (!failure) {
-        elaborates |= !e.expects_error;
+        elaborates |= !no_answer;
         continue;
       }
       if (failure->elaboration == ErrorKind::Definition) {
@@ -310,6 +320,12 @@ std::string_view name_of(Fate fate) {
 
 std::size_t MutationScore::noticed() const {
   return static_cast<std::size_t>(std::count_if(mutants.begin(), mutants.end(), [](const Mutant& m) { return counts(m) && m.noticed(); }));
+}
+std::size_t MutationScore::contract_counted() const {
+  return static_cast<std::size_t>(std::count_if(mutants.begin(), mutants.end(), [](const Mutant& m) { return m.of_contract() && (m.noticed() || m.survives()); }));
+}
+std::size_t MutationScore::contract_noticed() const {
+  return static_cast<std::size_t>(std::count_if(mutants.begin(), mutants.end(), [](const Mutant& m) { return m.of_contract() && m.noticed(); }));
 }
 std::size_t MutationScore::counted() const { return static_cast<std::size_t>(std::count_if(mutants.begin(), mutants.end(), counts)); }
 

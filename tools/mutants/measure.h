@@ -25,6 +25,11 @@ std::string_view name_of(Fate fate);
 struct Mutant {
   Mutation mutation;
   Fate fate = Fate::Invalid;
+  std::string line;         // the text of its line, without the blanks around
+  std::string explanation;  // why no example notices it; empty: nobody has said (explained.h)
+  // Within reach of the allowed answer only: of what is expected of an example, `allows`, `forbids` and `undefined` see it.
+  bool of_contract() const { return mutation.contract || fate == Fate::Contract; }
+  bool survives() const { return fate != Fate::Invalid && fate != Fate::Same && !noticed(); }
   bool noticed() const { return fate == Fate::Noticed || fate == Fate::OutOfTime; }
 };
 
@@ -37,6 +42,8 @@ struct MutationScore {
   // Of those that are definitions, that examples can tell and that do not mean the same: noticed, and all.
   std::size_t noticed() const;
   std::size_t counted() const;
+  std::size_t contract_noticed() const;
+  std::size_t contract_counted() const;
   double percent() const { return counted() ? 100.0 * static_cast<double>(noticed()) / static_cast<double>(counted()) : 100.0; }
 };
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tools/mutants/measure.h"
+#include "tools/mutants/explained.h"
 
 namespace ulpian::tools {
 namespace {
@@ -93,6 +93,23 @@ TEST(Mutants, OfTheAllowedSetAreNotCounted) {
   EXPECT_TRUE(allowed) << "the second alternative is 3, not 2";
 }
 
+TEST(Mutants, OfTheAllowedSetAreNoticedByExamplesThatStateIt) {
+  auto all = scores(R"(op test.Op {
+  type T: f32
+  in   x: T[]
+  out  y: T[]
+  undefined when x[] > 3  "silent"
+  y[] = one of (x, x + 1)
+  example { x = 1  y = 1  y allows 2 }
+  example { x = 3  y = 3 }
+  example { x = 4  undefined }
+})");
+  ASSERT_EQ(all.size(), 1u);
+  // '>' to '<=', '>='; '3' to 2, 4; '+' to '-'; '1' to 0, 2: all of them.
+  EXPECT_EQ(all[0].contract_counted(), 7u);
+  EXPECT_EQ(all[0].contract_noticed(), 7u);
+}
+
 TEST(Mutants, ThatElaborateToTheSameProgramsAreNotCounted) {
   // Where both ranks are equal, len(E) is len(D); where they are not, the call is refused either way.
   auto all = scores(R"(op test.Op {
@@ -124,6 +141,36 @@ TEST(Mutants, OfAFilesFunctionsAreTriedOnAllItsExamples) {
   EXPECT_EQ(all[1].name, "functions of test.ulp");
   EXPECT_EQ(listed(all[1], true), (std::vector<std::string>{"'2' becomes '1'", "'2' becomes '3'", "'*' becomes '/'"}));
   EXPECT_EQ(listed(all[1], false), std::vector<std::string>{});
+}
+
+TEST(Mutants, AreExplainedByTheTextOfTheirLine) {
+  auto all = scores(std::string(Sum) + "example by = 2 { x = [3, 5]  y = [5, 7] }\n}\n");
+  ASSERT_EQ(all.size(), 1u);
+  ASSERT_EQ(all[0].name, "test.Op since 1");
+  auto read = read_explanations(R"({"explained": [
+    {"definition": "test.Op since 1", "line": "attr by: int = 1", "reason": "nobody leaves it out"},
+    {"definition": "test.Op since 1", "line": "require by > 0  \"by is {by}\"", "changes": ["'0' becomes '-1'", "'>' becomes '>='"], "reason": "so they say", "same": true},
+    {"definition": "test.Op since 1", "line": "y[i] = x[i] + by", "reason": "noticed by now"},
+    {"definition": "test.Other since 1", "line": "y[i] = x[i] + by", "reason": "not asked for"}]})", "explained.json");
+  ASSERT_TRUE(read.ok()) << to_string(read.error());
+  const auto stale = explain(all, *read);
+  ASSERT_EQ(stale.size(), 1u);
+  EXPECT_EQ(stale[0].reason, "noticed by now");
+  // Six survived of eight (see above); two of them mean the same now, two have a reason.
+  EXPECT_EQ(all[0].counted(), 6u);
+  EXPECT_EQ(all[0].noticed(), 2u);
+  std::size_t explained = 0;
+  for (const Mutant& m : all[0].mutants) explained += m.survives() && m.explanation == "nobody leaves it out";
+  EXPECT_EQ(explained, 2u);
+}
+
+TEST(Mutants, ExplanationsThatAreNoneAreRefused) {
+  for (const char* text : {"", "[]", "{}", R"({"explained": [{"definition": "a", "line": "b"}]})", R"({"explained": [{"definition": "a", "reason": "b"}]})",
+                           R"({"explained": [{"definition": "a", "line": 1, "reason": "b"}]})"}) {
+    const auto read = read_explanations(text, "mine.json");
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_NE(to_string(read.error()).find("mine.json"), std::string::npos);
+  }
 }
 
 TEST(Mutants, ThatDoNotEndAreStopped) {

@@ -42,6 +42,8 @@ Result<diff::Registry> load_registry(const std::vector<std::string>& user_files,
   return diff::Registry::load(files, words);
 }
 
+std::string own_file(const std::string& path) { return (home() / path).string(); }
+
 Result<std::shared_ptr<const std::string>> self_contained_model(const std::string& file, const Graph& graph) {
   auto bytes = read_file(file, std::uint64_t{2} << 30);
   if (!bytes) return std::move(bytes).error();

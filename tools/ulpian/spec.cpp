@@ -190,6 +190,7 @@ void add_spec(CLI::App& app, Common& common, std::function<int()>& chosen) {
   k.add_option("--sample", o->check.sample, "With --mutants: so many changes of each definition")->type_name("N")->needs(mutants);
   k.add_option("--seed", o->check.seed, "With --sample: which")->type_name("N")->needs(mutants);
   k.add_option("--least", o->check.least, "With --mutants: status 1 if a definition's examples notice less than this")->type_name("PERCENT")->check(CLI::Range(0.0, 100.0))->needs(mutants);
+  k.add_option("--explained", o->check.explained, "With --mutants: a file of survivors and their reasons, in place of tools/mutants/explained.json")->type_name("FILE")->needs(mutants);
   k.footer("Exit status: 0 all hold, 2 a definition or an example is wrong; --prove: 1 if something is refuted; --mutants: 1 if --least is not reached.\n");
   k.callback([o, &common, &chosen] { chosen = [o, &common] { return check(*o, common); }; });
 }

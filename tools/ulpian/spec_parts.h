@@ -15,6 +15,7 @@ struct SpecCheckOptions {
   std::size_t sample = 0;         // mutants of each definition; 0: all
   std::uint64_t seed = 0;
   double least = 0;               // percent that must be noticed
+  std::string explained;          // a file of survivors with their reasons; empty: ours
 };
 
 using Definitions = std::vector<const language::OperatorDefinition*>;
