@@ -423,12 +423,19 @@ class Spec(Case):
         j = json.loads(self.expect(0, "spec", "check", "--mutants", "Add", "Abs", "Clip", "--sample", "10", "--seed", "1", "--least", "90", "--json").out)
         self.assertGreaterEqual(len(j["definitions"]), 3)
         self.assertEqual(j["below"], 0)
+        # In full; what survives of IsInf means the same, as tools/mutants/explained.json says.
+        p = self.expect(0, "spec", "check", "--mutants", "IsInf", "Expand", "Sign", "--least", "90", says=("every definition >= 90 %", "0 survivors, 0 explained"))
+        self.assertIn("IsInf since 20, 10: 7 of 7 mutants noticed (100 %); 3 more mean the same", p.out)
         weak = self.write("none.ulp", "op com.example.Weak {\n  type T: f32\n  in x: T[N]\n  out y: T[N]\n  y[i] = x[i] + 1\n}\n")
         p = self.expect(1, "spec", "check", "--mutants", "--least", "50", "--spec", weak, "Weak", "--json")
         found = json.loads(p.out)["definitions"][0]
         self.assertEqual((found["mutants"], found["noticed"]), (3, 0))
         self.assertEqual({(m["line"], m["column"], m["change"]) for m in found["unnoticed"]},
                          {(5, 15, "'+' becomes '-'"), (5, 17, "'1' becomes '0'"), (5, 17, "'1' becomes '2'")})
+        why = self.write("why.json", json.dumps({"explained": [{"definition": found["name"], "line": "y[i] = x[i] + 1", "changes": ["'+' becomes '-'"], "reason": "it is weak"}]}))
+        self.expect(0, "spec", "check", "--mutants", "--spec", weak, "Weak", "--explained", why,
+                    says=("3 survive, 1 of them explained", "all answers are equal: it is weak", "below 90 %: com.example.Weak"))
+        self.expect(2, "spec", "check", "--mutants", "Abs", "--explained", self.path("gone.json"), says="gone.json")
 
     def test_definitions_are_proved_for_all_extents(self):
         j = json.loads(self.expect(0, "spec", "check", "--prove", "Softmax", "Transpose", "--json").out)
