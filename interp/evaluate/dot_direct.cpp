@@ -67,14 +67,17 @@ std::optional<DotRead> Planner::plain_read(NodeId id) const {
   std::int64_t stride = 1;
   for (std::size_t k = args.size(); k-- > 0;) {
     const LinearForm form = nodes_.form_of(args[k]);
+    // Indices far outside must not overflow as positions.
+    const Range range = nodes_.range(args[k]);
+    constexpr std::int64_t Far = std::int64_t{1} << 40;
+    std::int64_t farthest = 0;
+    if (range.low < -Far || range.high > Far || __builtin_mul_overflow(std::max(-range.low, range.high), stride, &farthest) || farthest > (std::int64_t{1} << 56)) return std::nullopt;
     DotRead::Check check{form.constant, {}, shape.extents[k]};
     for (const auto& part : form.parts) {
       if (nodes_[part.atom].kind != NodeKind::Variable) return std::nullopt;
       check.steps.emplace_back(static_cast<VariableId>(nodes_[part.atom].data), part.coefficient);
       auto at = std::ranges::find(read.steps, check.steps.back().first, [](const auto& s) { return s.first; });
       if (at == read.steps.end()) at = read.steps.insert(at, {check.steps.back().first, 0});
-      // Far from overflow: what is proved inside is small; the rest is bounded here.
-      if (!nodes_.range(args[k]).bounded() || std::abs(part.coefficient) > (std::int64_t{1} << 32) || std::abs(form.constant) > (std::int64_t{1} << 32)) return std::nullopt;
       at->second += part.coefficient * stride;
     }
     read.constant += form.constant * stride;
