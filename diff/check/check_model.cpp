@@ -27,7 +27,7 @@ Verdict undecided(std::string reason) {
 class Checker {
 public:
   Checker(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Backend& backend, const CheckOptions& options)
-      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), initializer_(graph_.values.size()), discrete_(graph_.values.size()) {
+      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), initializer_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()) {
     for (const auto& [id, tensor] : graph_.constants) values_[at(id)] = tensor, initializer_[at(id)] = true;
     for (const Node& n : graph_.nodes) {
       reads_.push_back(reads_of(graph_, n));
@@ -188,7 +188,10 @@ private:
     for (ValueId id : reads_[n])
       if (!values_[at(id)]) {
         out.exposure = exposure;
-        out.verdict = undecided(fmt::format("its input \"{}\" was not seen", graph_.values[at(id)].name));
+        out.verdict = not_seen(id);
+        if (refused_[at(id)])
+          for (ValueId made : node.outputs)
+            if (made != AbsentValue) refused_[at(made)] = true;
         return;
       }
     std::vector<std::optional<Datum>> got(node.outputs.size());
@@ -201,6 +204,9 @@ private:
     const Expectation expected = expect(n);
     out.verdict = out.exposure == Exposure::InPlace ? judge_listed(node, expected, got) : alone(n, expected, got);
     if (has_body(node) && exit_status(out.verdict.verdict) != 0) look_inside(n, got, out.verdict);
+    if (out.verdict.refused_by_both)
+      for (ValueId id : node.outputs)
+        if (id != AbsentValue) refused_[at(id)] = true;
     // The next operators go on with what the backend gave, or with ours.
     const Data ours = listed(node, data_of(expected));
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
@@ -209,6 +215,16 @@ private:
       if (got[k]) values_[at(id)] = std::move(got[k]);
       else if (k < ours.size() && (ours[k].is_present() || !expected.results.empty())) values_[at(id)] = ours[k];
     }
+  }
+
+  // What comes after a refusal that the definitions ask for has no values, and no implementation owes any.
+  Verdict not_seen(ValueId input) const {
+    const std::string& name = graph_.values[at(input)].name;
+    if (!refused_[at(input)]) return undecided(fmt::format("its input \"{}\" was not seen", name));
+    Verdict v;
+    v.verdict = Class::Vacuous;
+    v.reason = fmt::format("its input \"{}\" is what both refuse to compute", name);
+    return v;
   }
 
   // A node with bodies is a graph of its own: its outputs without those that it leaves out.
@@ -350,7 +366,7 @@ private:
       Expectation e = expect_graph(judging_, graph_ptr_, inputs);
       if (e.error && e.error->kind == ErrorKind::Unsupported) e.error.reset();
       out_.whole = judge(e, uncut);
-      out_.note = "the backend gives no outputs of the uncut model";
+      out_.note = out_.whole.refused_by_both ? "the specification and the backend both refuse it" : "the backend gives no outputs of the uncut model";
       return;
     }
     const bool all = std::all_of(out_.nodes.begin(), out_.nodes.end(), [](const NodeCheck& n) { return n.exposure == Exposure::InPlace; });
@@ -421,6 +437,7 @@ private:
   std::vector<std::optional<Datum>> values_;  // seen, or ours; by value
   std::vector<int> uses_;           // by nodes that are still to come
   std::vector<bool> initializer_, discrete_;
+  std::vector<bool> refused_;       // made by an operator that both refuse, or from such a value
   std::vector<std::vector<ValueId>> reads_;
   std::size_t done_ = 0;
   int depth_ = 0;  // of graphs inside graphs

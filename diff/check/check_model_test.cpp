@@ -132,6 +132,29 @@ TEST(Check, AnsweringWhereItMustRefuseIsLenient) {
   EXPECT_EQ(right.whole.verdict, Class::Conforms) << right.whole.reason;
 }
 
+TEST(Check, WhatBothRefuseConformsWithItsReason) {
+  // The index 7 has no element; what comes after it has no value that anybody owes.
+  GraphMaker g;
+  g.input("x", F32, {3}).input("i", I64, {2}).node("Relu", {"x"}, {"r"}).node("Gather", {"r", "i"}, {"g"}).node("Relu", {"g"}, {"h"}).node("Relu", {"h"}, {"y"}).output("y");
+  const ModelCheck m = check_faulty("", g, tensors({floats({1, 2, 3}), integers({0, 7})}));
+  ASSERT_EQ(m.nodes.size(), 4u);
+  EXPECT_FALSE(m.nodes[0].verdict.refused_by_both);
+  EXPECT_EQ(m.nodes[0].verdict.counts.equal, 3);
+  EXPECT_TRUE(m.nodes[1].verdict.refused_by_both);
+  for (std::size_t n : {2u, 3u}) EXPECT_EQ(name_of(m.nodes[n].verdict.verdict), name_of(Class::Vacuous)) << m.nodes[n].verdict.reason;
+  for (const Verdict* v : {&m.whole, &m.nodes[1].verdict}) {
+    EXPECT_TRUE(v->refused_by_both);
+    EXPECT_NE(v->reason.find("onnx/Gather.ulp:"), std::string::npos) << v->reason;
+    EXPECT_FALSE(v->evidence.empty());
+  }
+  EXPECT_EQ(exit_status(m.overall()), 0);
+  // An answer is lenient, and an operator that is only missing is not what was asked for.
+  const ModelCheck lenient = check_faulty("clamp", g, tensors({floats({1, 2, 3}), integers({0, 7})}));
+  EXPECT_EQ(name_of(lenient.overall()), name_of(Class::Lenient));
+  EXPECT_NE(lenient.nodes[1].verdict.reason.find("onnx/Gather.ulp:"), std::string::npos) << lenient.nodes[1].verdict.reason;
+  EXPECT_EQ(exit_status(check_faulty("refuse:onnx.Relu", g, tensors({floats({1, 2, 3}), integers({0, 7})})).overall()), 3);
+}
+
 // --- what cannot be seen in place
 
 TEST(Check, OperatorsRunAloneWhereTheExposedModelIsRefused) {

@@ -32,6 +32,18 @@ Verdict of_class(Class c, std::string reason, std::string evidence = {}) {
   return v;
 }
 
+// What the definitions refuse, and the rule that says so.
+std::string rule_of(const Diagnostic& d) {
+  if (d.place.file.empty()) return d.message;
+  return fmt::format("{} ({}{})", d.message, d.place.file, d.place.line ? fmt::format(":{}", d.place.line) : "");
+}
+
+Verdict refused_by_both(const Diagnostic& rule, const std::string& words_of_backend) {
+  Verdict v = of_class(Class::Conforms, "refused by both, as it must be: " + rule_of(rule), words_of_backend);
+  v.refused_by_both = true;
+  return v;
+}
+
 std::string numbered(std::int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 // The ends of the intervals that are the set.
@@ -407,7 +419,7 @@ Verdict judge(const Expectation& expected, std::span<const Datum> got) {
 
 Verdict judge(const Expectation& expected, const MaybeTensors& got) {
   Verdict first = [&] {
-    if (expected.error && expected.error->kind == ErrorKind::Requirement) return of_class(Class::Lenient, "it answered, but must refuse: " + expected.error->message);
+    if (expected.error && expected.error->kind == ErrorKind::Requirement) return of_class(Class::Lenient, "it answered, but must refuse: " + rule_of(*expected.error));
     if (expected.error && expected.error->kind == ErrorKind::Undefined) return of_class(Class::Vacuous, "the standard says nothing here: " + expected.error->message);
     if (expected.error && expected.error->kind == ErrorKind::Unsupported) return of_class(Class::Undecided, "not defined here: " + expected.error->message);
     if (expected.error) return of_class(Class::Undecided, expected.error->message);
@@ -429,13 +441,13 @@ Verdict judge(const Expectation& expected, const Outcome& outcome) {
     return judge(expected, std::span<const Datum>(got));
   }
   if (const Refused* r = std::get_if<Refused>(&outcome.what)) {
-    if (must_refuse) return of_class(Class::Conforms, "refused, as it must: " + expected.error->message, r->message);
+    if (must_refuse) return refused_by_both(*expected.error, r->message);
     if (says_nothing) return of_class(Class::Vacuous, "refused where the standard says nothing", r->message);
     return first_that_fits(expected, outcome, of_class(Class::Refused, r->reason == Refusal::Unsupported ? "the backend does not have it" : "the backend calls it invalid", r->message));
   }
   if (const Failed* f = std::get_if<Failed>(&outcome.what)) {
     // An error of the backend's own on what it must refuse is a refusal, if an unfriendly one.
-    if (must_refuse && f->cause == FailureCause::Internal) return of_class(Class::Conforms, "refused, as it must: " + expected.error->message, f->message);
+    if (must_refuse && f->cause == FailureCause::Internal) return refused_by_both(*expected.error, f->message);
     if (says_nothing && f->cause == FailureCause::Internal) return of_class(Class::Vacuous, "refused where the standard says nothing", f->message);
     return of_class(Class::Failed, describe(outcome), outcome.error_output);
   }

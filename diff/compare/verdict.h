@@ -75,6 +75,8 @@ struct Verdict {
   // of an internal error.
   std::string own_fault;
   std::string evidence;            // a backend's message or error output
+  // It conforms because the definitions ask for a refusal and the backend refused: nothing was compared.
+  bool refused_by_both = false;
 };
 
 // Found again by other means for one element, where they reach that far.

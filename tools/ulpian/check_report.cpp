@@ -1,5 +1,6 @@
 #include "tools/ulpian/check_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -29,6 +30,7 @@ json to_json(const diff::Verdict& v) {
          {"worst_ulps", finite(v.counts.worst_ulps)}};
   if (v.counts.random) j["random"] = v.counts.random;
   if (!v.reason.empty()) j["reason"] = v.reason;
+  if (v.refused_by_both) j["refused_by_both"] = true;
   if (!v.own_fault.empty()) j["own_fault"] = v.own_fault;
   if (!v.evidence.empty()) j["evidence"] = v.evidence;
   if (v.witness) {
@@ -49,7 +51,7 @@ json to_json(const diff::Verdict& v) {
 
 // One row per operator name.
 struct Row {
-  std::size_t calls = 0;
+  std::size_t calls = 0, refused = 0;
   diff::Counts counts;
   std::map<diff::Class, std::size_t> classes;
 };
@@ -78,6 +80,7 @@ void print_table(const diff::ModelCheck& m, bool colour) {
     Row& r = rows[n.op];
     ++r.calls;
     ++r.classes[n.verdict.verdict];
+    r.refused += n.verdict.refused_by_both;
     r.counts.add(n.verdict.counts);
   }
   constexpr const char* Line = "{:<28} {:>6} {:>12} {:>9} {:>9} {:>9} {:>10}  {}{}{}\n";
@@ -89,6 +92,7 @@ void print_table(const diff::ModelCheck& m, bool colour) {
       verdict += (verdict.empty() ? "" : ", ") + (r.classes.size() == 1 ? std::string(name_of(c)) : fmt::format("{} {}", count, name_of(c)));
       if (severity(c) > severity(worst)) worst = c;
     }
+    if (r.refused) verdict += r.refused == r.calls ? " (refused by both)" : fmt::format(" ({} refused by both)", r.refused);
     if (r.counts.vacuous) verdict += fmt::format(" ({} vacuous)", r.counts.vacuous);
     if (r.counts.random) verdict += fmt::format(" ({} random: by range only)", r.counts.random);
     fmt::print(Line, printable(op.size() > 28 ? op.substr(0, 25) + "..." : op), r.calls, r.counts.elements, percent(r.counts.equal, r.counts.elements), percent(r.counts.allowed, r.counts.elements),
@@ -112,7 +116,10 @@ const diff::KnownFault* known_fault(const BackendFacts& facts, const std::string
   return nullptr;
 }
 
-bool worth_telling(const diff::Verdict& v, bool all) { return v.verdict != diff::Class::Conforms && (v.verdict != diff::Class::Vacuous || all); }
+bool worth_telling(const diff::Verdict& v, bool all) {
+  if (v.refused_by_both) return true;
+  return v.verdict != diff::Class::Conforms && (v.verdict != diff::Class::Vacuous || all);
+}
 
 void print_details(const diff::ModelCheck& m, const BackendFacts& facts, bool all) {
   for (const diff::NodeCheck& n : m.nodes) {
@@ -131,7 +138,9 @@ void print_whole(const diff::ModelCheck& m, bool all) {
     fmt::print("  {}: {}\n", name_of(r.verdict.verdict), printable(r.operators));
     print_verdict(r.verdict, "    ");
   }
-  if (m.regions.empty() && m.whole.verdict != diff::Class::Conforms) {
+  // What both refuse has been told with the operator, if it is one operator's.
+  const bool told = std::any_of(m.nodes.begin(), m.nodes.end(), [](const diff::NodeCheck& n) { return n.verdict.refused_by_both; });
+  if (m.regions.empty() && (m.whole.verdict != diff::Class::Conforms || (m.whole.refused_by_both && !told))) {
     fmt::print("  {}\n", name_of(m.whole.verdict));
     print_verdict(m.whole, "    ");
   }
@@ -139,6 +148,7 @@ void print_whole(const diff::ModelCheck& m, bool all) {
 
 std::string verdict_in_words(const diff::ModelCheck& m) {
   const diff::Class c = m.overall();
+  if (m.whole.refused_by_both && diff::exit_status(c) == 0) return m.whole.reason;
   if (c == diff::Class::Vacuous) return "vacuous: the standard says nothing on these inputs";
   switch (diff::exit_status(c)) {
     case 0: return fmt::format("conforms to {}", m.profile);
@@ -150,14 +160,17 @@ std::string verdict_in_words(const diff::ModelCheck& m) {
 std::string headline(const diff::ModelCheck& m) {
   std::string text = verdict_in_words(m);
   if (m.nodes.empty()) return m.whole.counts.vacuous && m.overall() != diff::Class::Vacuous ? text + fmt::format(" ({} of {} elements vacuous)", m.whole.counts.vacuous, m.whole.counts.elements) : text;
-  std::size_t conforming = 0, vacuous = 0, own_faults = !m.whole.own_fault.empty();
+  std::size_t conforming = 0, refused = 0, vacuous = 0, own_faults = !m.whole.own_fault.empty();
   for (const diff::NodeCheck& n : m.nodes) {
-    conforming += n.verdict.verdict == diff::Class::Conforms;
+    refused += n.verdict.refused_by_both;
+    conforming += n.verdict.verdict == diff::Class::Conforms && !n.verdict.refused_by_both;
     vacuous += n.verdict.verdict == diff::Class::Vacuous;
     own_faults += !n.verdict.own_fault.empty();
   }
   text += fmt::format(": {} of {} operator calls conform", conforming, m.nodes.size());
+  if (refused) text += fmt::format(", {} refused by both", refused);
   if (vacuous) text += fmt::format(", {} vacuous", vacuous);
+  if (m.whole.refused_by_both) return text;
   text += "; the uncut model ";
   if (m.transfers) text += "has the same bits";
   else if (m.whole.verdict == diff::Class::Conforms) text += fmt::format("conforms, {} as units", m.regions.size() == 1 ? "1 region judged" : fmt::format("{} regions judged", m.regions.size()));
