@@ -238,13 +238,17 @@ TEST(BackendRun, StandardErrorIsKeptAsEvidence) {
 }
 
 TEST(BackendRun, WhatTheBackendStartedIsEndedWithIt) {
-  auto opened = open_misbehaving("child-own-group");
-  ASSERT_TRUE(opened.ok());
-  const Outcome outcome = opened->run(opened->prepare(program_of("bad")).program, one_input());
-  std::smatch found;
-  ASSERT_TRUE(std::regex_search(outcome.error_output, found, std::regex("child ([0-9]+)"))) << outcome.error_output;
-  const auto pid = static_cast<pid_t>(std::stol(found[1]));
-  EXPECT_TRUE(::kill(pid, 0) != 0 || is_zombie(pid)) << "process " << pid << " is left";
+  for (const char* how : {"child-own-group", "child-own-session"}) {
+    auto opened = open_misbehaving(how);
+    ASSERT_TRUE(opened.ok());
+    const Outcome outcome = opened->run(opened->prepare(program_of("bad")).program, one_input());
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(outcome.error_output, found, std::regex("child ([0-9]+)"))) << how << ": " << outcome.error_output;
+    const auto pid = static_cast<pid_t>(std::stol(found[1]));
+    // Being killed takes it a moment.
+    for (int k = 0; k < 200 && ::kill(pid, 0) == 0 && !is_zombie(pid); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(::kill(pid, 0) != 0 || is_zombie(pid)) << how << ": process " << pid << " is left";
+  }
 }
 
 TEST(BackendRun, ABackendThatHangsDoesNotOutliveItsHarness) {

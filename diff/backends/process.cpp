@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -123,7 +124,7 @@ private:
 
 class Process::Impl {
 public:
-  Impl(Child child, const ProcessOptions& options) : child_(std::move(child)), memory_limit_(options.memory_bytes), tail_(options.error_tail_bytes) {}
+  Impl(Child child, std::string mark, const ProcessOptions& options) : child_(std::move(child)), mark_(std::move(mark)), memory_limit_(options.memory_bytes), tail_(options.error_tail_bytes) {}
   ~Impl() { end(); }
 
   Received exchange(const OutgoingFrame& request, const FrameLimits& limits, double seconds);
@@ -155,6 +156,7 @@ private:
   void reap();
 
   Child child_;
+  std::string mark_;  // a variable in the environment of all that it starts
   std::uint64_t memory_limit_;
   Tail tail_;
   bool ended_ = false;
@@ -326,9 +328,9 @@ void Process::Impl::abort_for_evidence() {
 
 void Process::Impl::kill_session() const {
   ::kill(-child_.pid, SIGKILL);
-  // Those that made a group of their own within the session; several rounds, since they may start others meanwhile.
+  // Those that made a group or a session of their own; several rounds, since they may start others meanwhile.
   for (int round = 0; round < 5; ++round) {
-    const auto members = members_of_session(child_.pid);
+    const auto members = members_of_session(child_.pid, mark_);
     for (const SessionMember& m : members) ::kill(m.pid, SIGKILL);
     if (members.empty()) return;
     ::poll(nullptr, 0, 2);
@@ -358,9 +360,14 @@ Process::Process(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Process::~Process() = default;
 
 Result<std::unique_ptr<Process>> Process::start(const ProcessOptions& options) {
-  auto child = spawn(options.command, options.environment);
+  // By its name, so that a backend's own backends have both marks.
+  static std::atomic<unsigned> started = 0;
+  const std::string mark = fmt::format("ULPIAN_STARTED_{}_{}", ::getpid(), ++started);
+  auto environment = options.environment;
+  environment.emplace_back(mark, "1");
+  auto child = spawn(options.command, environment);
   if (!child.ok()) return std::move(child).error();
-  return std::unique_ptr<Process>(new Process(std::make_unique<Impl>(std::move(child).value(), options)));
+  return std::unique_ptr<Process>(new Process(std::make_unique<Impl>(std::move(child).value(), mark, options)));
 }
 
 Received Process::exchange(const OutgoingFrame& request, const FrameLimits& limits, double seconds) { return impl_->exchange(request, limits, seconds); }

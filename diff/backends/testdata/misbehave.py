@@ -112,6 +112,16 @@ def misbehave(r):
             time.sleep(60)
         time.sleep(0.3)
         os._exit(5)
+    elif HOW == "child-own-session":  # and no parent: a daemon
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                sys.stderr.write(f"child {os.getpid()}\n")
+                sys.stderr.flush()
+                time.sleep(60)
+            os._exit(0)
+        time.sleep(0.3)
+        os._exit(5)
     elif HOW == "memory": grow()
     elif HOW == "memory-in-child":
         if os.fork() == 0: grow()
