@@ -298,6 +298,10 @@ void Elaborator::attribute_clause(Application& a, const Clause& c) {
     v = it->second;
   } else if (c.value) {
     v = eval(a.context, c.value);
+    const bool of_text = c.attribute_kind == AttributeKind::String, of_numbers = c.attribute_kind == AttributeKind::Int || c.attribute_kind == AttributeKind::Float || c.attribute_kind == AttributeKind::Bool;
+    const auto fits = [&](const Value& x) { return !(of_numbers && x.is(Tag::String)) && !(of_text && (x.is_number() || x.is(Tag::Bool))); };
+    if (!fits(v) || (v.is(Tag::List) && !std::ranges::all_of(v.items(), fits)))
+      fail(a.context, c.at, fmt::format("the default {} of the attribute {} is no {}", v.is(Tag::String) ? "\"" + *v.string + "\"" : show(v), name, of_text ? "string" : c.attribute_kind == AttributeKind::Bool ? "bool" : "number"), ErrorKind::Definition, {});
     // A float attribute holds an f32; its default is one, too.
     auto to_f32 = [&](const Value& x) { return x.is_number() && exact_of(x).is_finite() ? number(Exact::of(ElementType::F32, exact_of(x).round_to(ElementType::F32))) : x; };
     if (c.attribute_kind == AttributeKind::Float) {

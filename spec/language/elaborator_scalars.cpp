@@ -244,6 +244,7 @@ Value Elaborator::index(const Context& c, Position at, const Value& v) {
     if (t == ElementType::Z) return s;
     if (is_integer(t)) return of_term(b_.primitive(Primitive::ToInteger, s.term));
   }
+  if (s.is(Tag::Number) && s.number->is_finite() && s.number->is_integer()) fail(c, at, fmt::format("{}, an index or an extent, is beyond 64 bits", describe_kind(s)), ErrorKind::Limit, {});
   fail(c, at, fmt::format("{} is no index", describe_kind(s)), ErrorKind::Definition, "an index is an integer; of a real write floor(...)");
 }
 
