@@ -56,6 +56,18 @@ std::optional<Extents> extents_of_text(std::string_view text) {
   return out;
 }
 
+// The least and the greatest number of a type.
+std::pair<double, double> numbers_of(ElementType type) {
+  if (type == ElementType::Bool) return {0, 1};
+  if (!is_float(type)) {
+    const bool is_signed = convert(ElementType::I64, type, ~Bits{0}, CastMode::Saturate) != 0;
+    const double span = std::ldexp(1.0, bits_of(type) - is_signed);
+    return {is_signed ? -span : 0, span - 1};
+  }
+  const double most = to_double(type, largest_finite(type));
+  return {format_of(type).has_sign ? -most : std::ldexp(1.0, format_of(type).min_exponent()), most};
+}
+
 std::set<std::string> symbols_of(const Graph& graph) {
   std::set<std::string> out;
   for (ValueId id : graph.inputs) {
@@ -214,6 +226,7 @@ Status parse_shape(const std::string& text, const Graph& graph, DrawOptions& opt
   const std::string wrong = fmt::format("--shape {}: NAME=2x3x4 for an input (NAME= for a scalar, NAME=2x3+4x3 for a sequence, NAME=none for an empty one or an optional without a value), or SYMBOL=4 for a dimension", text);
   if (mark == std::string::npos) return usage(wrong, known_names(graph));
   const std::string name = text.substr(0, mark);
+  if (options.shapes.count(name) || options.items.count(name) || options.nothing.count(name) || options.symbols.count(name)) return usage(fmt::format("--shape is given twice for \"{}\"", name));
   const std::string_view shapes = std::string_view(text).substr(mark + 1);
   const GraphValue* input = input_named(graph, name);
   if (input && shapes == "none") {
@@ -255,6 +268,11 @@ Status parse_range(const std::string& text, const Graph& graph, DrawOptions& opt
   if (!input_named(graph, name)) return usage(fmt::format("--range {}: the model has no such input", text), known_names(graph));
   const auto low = number_of(std::string_view(text).substr(mark + 1, colon - mark - 1)), high = number_of(std::string_view(text).substr(colon + 1));
   if (!low || !high || !(*low <= *high)) return usage(wrong);
+  if (options.ranges.count(name)) return usage(fmt::format("--range is given twice for \"{}\"", name));
+  if (const GraphValue* v = input_named(graph, name); v->type && *v->type != ElementType::String && !is_complex(*v->type)) {
+    const auto [least, most] = numbers_of(*v->type);
+    if (*low < least || *high > most) return usage(fmt::format("--range {}: {} holds numbers from {} to {}", text, name_of(*v->type), least, most));
+  }
   options.ranges[name] = {*low, *high};
   return success();
 }

@@ -210,6 +210,8 @@ TEST(Draw, SequencesHaveTheShapesThatAreGiven) {
   EXPECT_EQ(t->at(0).part(0).extents(), (Extents{4, 5}));
   EXPECT_EQ(t->at(0).part(1).extents(), (Extents{}));
   EXPECT_EQ(t->at(0).part(2).extents(), (Extents{7}));
+  EXPECT_FALSE(parse_shape(v.name + "=none", *maker.graph(), o).ok()) << "given twice";
+  o = {};
   ASSERT_TRUE(parse_shape(v.name + "=none", *maker.graph(), o).ok());
   t = draw_inputs(*maker.graph(), o);
   ASSERT_TRUE(t.ok() && t->at(0).sequence());

@@ -11,6 +11,7 @@
 #include "interp/session/session.h"
 #include "spec/import/onnx/import_onnx.h"
 #include "tools/ulpian/command.h"
+#include "tools/ulpian/options.h"
 #include "tools/ulpian/places.h"
 #include "tools/ulpian/printable.h"
 
@@ -40,7 +41,7 @@ int list(const Options& o, const Common& common) {
   json out = json::array();
   for (const diff::RegisteredBackend& b : registry->backends()) {
     if (common.json) out.push_back({{"name", b.name}, {"description", b.description}, {"command", b.command}, {"file", b.file}});
-    else fmt::print("{:<20} {}\n", printable(b.name), printable(b.description));
+    else fmt::print("{:<20} {}\n", one_line(b.name), one_line(b.description));
   }
   if (common.json) fmt::print("{}\n", out.dump(2));
   return Success;
@@ -122,8 +123,8 @@ int serve(const Common& common) {
 void add_backends(CLI::App& app, Common& common, std::function<int()>& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App& c = *app.add_subcommand("backends", "The backends that can be checked");
-  c.add_option("--backends", o->files, "A file that registers backends of your own")->type_name("FILE")->allow_extra_args(false);
-  c.add_option("--probe", o->probe, "Start this one and show what it says of itself")->type_name("NAME|COMMAND");
+  c.add_option("--backends", o->files, "A file that registers backends of your own")->type_name("FILE")->allow_extra_args(false)->check(not_empty());
+  c.add_option("--probe", o->probe, "Start this one and show what it says of itself")->type_name("NAME|COMMAND")->check(not_empty());
   add_common(c, common, false);
   c.footer("Examples:\n  ulpian backends\n  ulpian backends --probe onnxruntime\n");
   c.callback([o, &common, &chosen] { chosen = [o, &common] { return list(*o, common); }; });

@@ -10,6 +10,7 @@
 #include "tools/ulpian/check_report.h"
 #include "tools/ulpian/command.h"
 #include "tools/ulpian/inputs.h"
+#include "tools/ulpian/options.h"
 #include "tools/ulpian/places.h"
 
 namespace ulpian::tools {
@@ -29,6 +30,7 @@ struct Options {
   double backend_seconds = 120;
   std::int64_t backend_memory_mib = 8 << 10;
   bool all = false;
+  std::vector<std::string> drawing;  // the options given that say how inputs are drawn
 };
 
 // Control flow and what else is not defined here leaves its own node undecided; the rest of the model is checked all the same.
@@ -95,6 +97,7 @@ Result<std::vector<Sample>> draw_samples(const Options& o, const Common& common,
 Result<std::vector<Sample>> samples_of(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec,
                                        const std::shared_ptr<const Graph>& graph, const interp::Limits& limits) {
   if (o.inputs.empty() && o.named.empty()) return draw_samples(o, common, spec, graph, limits);
+  if (!o.drawing.empty()) return usage(fmt::format("{} says how inputs are drawn; with {} none are", o.drawing.front(), o.inputs.empty() ? "--input" : "--inputs"));
   auto inputs = read_inputs(*graph, o.inputs, o.named, common.memory_mib << 20);
   if (!inputs) return std::move(inputs).error();
   std::vector<Sample> samples;
@@ -203,18 +206,18 @@ int check(const Options& o, const Common& common) {
 void add_check(CLI::App& app, Common& common, std::function<int()>& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App& c = *app.add_subcommand("check", "Hold a backend, or outputs made elsewhere, against the specification");
-  c.add_option("model", o->model, "An ONNX model")->required()->type_name("MODEL");
-  c.add_option("--backend,-b", o->backend, "A registered backend (`ulpian backends`) or a command that speaks the protocol")->type_name("NAME|COMMAND");
-  c.add_option("--backends", o->backend_files, "A file that registers backends of your own")->type_name("FILE")->allow_extra_args(false);
-  c.add_option("--profile", o->profile, "What an implementation may deviate by")->type_name("P")->capture_default_str();
-  c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or .pb (of a sequence a folder input_<k> with 0.npy, 1.npy, ...); else inputs are drawn")->type_name("DIR");
-  c.add_option("--input", o->named, "One input by name")->type_name("NAME=FILE")->allow_extra_args(false);
-  c.add_option("--outputs", o->outputs, "Folder with output_<k>.npy or .pb (of a sequence a folder) that were made elsewhere from --inputs")->type_name("DIR");
-  c.add_option("--seed", o->seed, "Of drawn inputs")->type_name("N")->capture_default_str();
+  c.add_option("model", o->model, "An ONNX model")->required()->type_name("MODEL")->check(not_empty());
+  c.add_option("--backend,-b", o->backend, "A registered backend (`ulpian backends`) or a command that speaks the protocol")->type_name("NAME|COMMAND")->check(not_empty());
+  c.add_option("--backends", o->backend_files, "A file that registers backends of your own")->type_name("FILE")->allow_extra_args(false)->check(not_empty());
+  c.add_option("--profile", o->profile, "What an implementation may deviate by")->type_name("P")->capture_default_str()->check(not_empty());
+  c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or .pb (of a sequence a folder input_<k> with 0.npy, 1.npy, ...); else inputs are drawn")->type_name("DIR")->check(not_empty());
+  c.add_option("--input", o->named, "One input by name")->type_name("NAME=FILE")->allow_extra_args(false)->check(not_empty());
+  c.add_option("--outputs", o->outputs, "Folder with output_<k>.npy or .pb (of a sequence a folder) that were made elsewhere from --inputs")->type_name("DIR")->check(not_empty());
+  c.add_option("--seed", o->seed, "Of drawn inputs")->type_name("N")->capture_default_str()->check(whole_number());
   c.add_option("--samples", o->samples, "Kinds of drawn data to try: bell-shaped, powers of two, one-hot rows, ties and cancellation, wide magnitudes, one sign, nearly equal, equal rows, tails, subnormals; then again")->type_name("N")->check(CLI::Range(1, 1000))->capture_default_str();
-  c.add_option("--shape", o->shapes, "Extents of an input, of a sequence's tensors (NAME=2x3+4x3; none: without any, or an optional without a value), or of a symbolic dimension")->type_name("NAME=2x3|SYMBOL=4")->allow_extra_args(false);
-  c.add_option("--range", o->ranges, "Values of an input")->type_name("NAME=LOW:HIGH")->allow_extra_args(false);
-  c.add_option("--backend-time-limit", o->backend_seconds, "Seconds for one run of the backend")->type_name("SECONDS")->check(CLI::Range(0.1, 1e6))->capture_default_str();
+  c.add_option("--shape", o->shapes, "Extents of an input, of a sequence's tensors (NAME=2x3+4x3; none: without any, or an optional without a value), or of a symbolic dimension")->type_name("NAME=2x3|SYMBOL=4")->allow_extra_args(false)->check(not_empty());
+  c.add_option("--range", o->ranges, "Values of an input")->type_name("NAME=LOW:HIGH")->allow_extra_args(false)->check(not_empty());
+  c.add_option("--backend-time-limit", o->backend_seconds, "Seconds for one run of the backend")->type_name("SECONDS")->check(number_between(0.1, 1e6))->capture_default_str();
   c.add_option("--backend-memory-limit", o->backend_memory_mib, "MiB that the backend may take; 0 is no limit")->type_name("MIB")->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24))->capture_default_str();
   c.add_flag("--all", o->all, "Also list calls on which the standard says nothing");
   add_common(c, common, true);
@@ -224,7 +227,11 @@ void add_check(CLI::App& app, Common& common, std::function<int()>& chosen) {
       "  ulpian check model.onnx --backend 'python3 my_adapter.py' --inputs data --json\n"
       "  ulpian check model.onnx --inputs data --outputs from_the_chip\n"
       "Exit status: 0 conforms, 1 does not, 2 usage or input error, 3 undecided (refused, ill-conditioned, a limit).\n");
-  c.callback([o, &common, &chosen] { chosen = [o, &common] { return check(*o, common); }; });
+  c.callback([o, &c, &common, &chosen] {
+    for (const char* name : {"--shape", "--range", "--seed", "--samples"})
+      if (c.count(name)) o->drawing.emplace_back(name);
+    chosen = [o, &common] { return check(*o, common); };
+  });
 }
 
 }  // namespace ulpian::tools

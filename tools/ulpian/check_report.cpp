@@ -95,13 +95,13 @@ void print_table(const diff::ModelCheck& m, bool colour) {
     if (r.refused) verdict += r.refused == r.calls ? " (refused by both)" : fmt::format(" ({} refused by both)", r.refused);
     if (r.counts.vacuous) verdict += fmt::format(" ({} vacuous)", r.counts.vacuous);
     if (r.counts.random) verdict += fmt::format(" ({} random: by range only)", r.counts.random);
-    fmt::print(Line, printable(op.size() > 28 ? op.substr(0, 25) + "..." : op), r.calls, r.counts.elements, percent(r.counts.equal, r.counts.elements), percent(r.counts.allowed, r.counts.elements),
+    fmt::print(Line, one_line(op.size() > 28 ? op.substr(0, 25) + "..." : op), r.calls, r.counts.elements, percent(r.counts.equal, r.counts.elements), percent(r.counts.allowed, r.counts.elements),
                r.counts.outside, r.counts.worst_ulps > 0 ? fmt::format("{:.3g}", r.counts.worst_ulps) : "0", paint(worst, colour), verdict, colour ? "\033[0m" : "");
   }
 }
 
 void print_verdict(const diff::Verdict& v, const char* indent) {
-  if (!v.reason.empty()) fmt::print("{}{}\n", indent, printable(v.reason));
+  if (!v.reason.empty()) fmt::print("{}{}\n", indent, one_line(v.reason));
   // Of an internal error it is the reason.
   if (!v.own_fault.empty() && v.own_fault != v.reason) fmt::print("{}besides, {}\n", indent, printable(v.own_fault));
   if (!v.evidence.empty()) fmt::print("{}the backend says: {}\n", indent, printable(v.evidence.size() > 600 ? "..." + v.evidence.substr(v.evidence.size() - 600) : v.evidence));
@@ -124,9 +124,9 @@ bool worth_telling(const diff::Verdict& v, bool all) {
 void print_details(const diff::ModelCheck& m, const BackendFacts& facts, bool all) {
   for (const diff::NodeCheck& n : m.nodes) {
     if (!worth_telling(n.verdict, all)) continue;
-    fmt::print("\n{}: {}{} ({}){}\n", name_of(n.verdict.verdict), printable(n.op), n.name.empty() ? "" : printable(" \"" + n.name + "\""), printable(n.place), n.exposure == diff::Exposure::Alone ? ", run alone" : "");
+    fmt::print("\n{}: {}{} ({}){}\n", name_of(n.verdict.verdict), one_line(n.op), n.name.empty() ? "" : one_line(" \"" + n.name + "\""), one_line(n.place), n.exposure == diff::Exposure::Alone ? ", run alone" : "");
     print_verdict(n.verdict, "  ");
-    if (const diff::KnownFault* k = known_fault(facts, m.backend_version, n.op, n.verdict)) fmt::print("  perhaps known: {} ({})\n", printable(k->reason), printable(k->link));
+    if (const diff::KnownFault* k = known_fault(facts, m.backend_version, n.op, n.verdict)) fmt::print("  perhaps known: {} ({})\n", one_line(k->reason), one_line(k->link));
   }
 }
 
@@ -135,7 +135,7 @@ void print_whole(const diff::ModelCheck& m, bool all) {
   fmt::print("\nuncut model: {}\n", printable(m.note));
   for (const diff::RegionCheck& r : m.regions) {
     if (!worth_telling(r.verdict, all)) continue;
-    fmt::print("  {}: {}\n", name_of(r.verdict.verdict), printable(r.operators));
+    fmt::print("  {}: {}\n", name_of(r.verdict.verdict), one_line(r.operators));
     print_verdict(r.verdict, "    ");
   }
   // What both refuse has been told with the operator, if it is one operator's.
@@ -231,8 +231,8 @@ void print_check(const diff::ModelCheck& m, const BackendFacts& facts, const std
     print_details(m, facts, all);
   }
   print_whole(m, all);
-  if (const std::string options = options_in_words(facts); !options.empty()) fmt::print("options: {}\n", printable(options));
-  fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), printable(m.backend), m.backend_version.empty() ? "" : printable(" " + m.backend_version), colour ? "\033[0m" : "", printable(sample), headline(m));
+  if (const std::string options = options_in_words(facts); !options.empty()) fmt::print("options: {}\n", one_line(options));
+  fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), one_line(m.backend), m.backend_version.empty() ? "" : one_line(" " + m.backend_version), colour ? "\033[0m" : "", one_line(sample), one_line(headline(m)));
 }
 
 }  // namespace ulpian::tools

@@ -12,6 +12,7 @@
 
 #include "spec/core/file.h"
 #include "spec/import/onnx/import_onnx.h"
+#include "tools/ulpian/options.h"
 
 namespace ulpian::tools {
 namespace {
@@ -24,10 +25,10 @@ bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
 
 void add_common(CLI::App& command, Common& common, bool evaluates) {
   command.add_flag("--json", common.json, "Print the result as JSON on standard output");
-  command.add_option("--spec", common.spec_files, "A specification file (.ulp) of your own; may be given several times")->type_name("FILE")->allow_extra_args(false);
+  command.add_option("--spec", common.spec_files, "A specification file (.ulp) of your own; may be given several times")->type_name("FILE")->allow_extra_args(false)->check(not_empty());
   if (!evaluates) return;
   command.add_flag("--quiet,-q", common.quiet, "No progress");
-  command.add_option("--time-limit", common.seconds, "Seconds until the evaluation is given up (status 3); 0 is no limit")->type_name("SECONDS")->check(CLI::Range(0.0, 1e9));
+  command.add_option("--time-limit", common.seconds, "Seconds until the evaluation is given up (status 3); 0 is no limit")->type_name("SECONDS")->check(number_between(0, 1e9));
   command.add_option("--memory-limit", common.memory_mib, "MiB that tensors may take")->type_name("MIB")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))->capture_default_str();
   command.add_option("--threads", common.threads, "Threads; the answer never depends on their number")->type_name("N")->check(CLI::Range(1, 1024))->capture_default_str();
 }
@@ -91,9 +92,19 @@ int report(const Diagnostic& d, const Common& common) {
     if (!d.notes.empty()) j["notes"] = d.notes;
     fmt::print("{}\n", j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   }
+  Diagnostic shown = d;
+  for (std::string* text : {&shown.message, &shown.program_place, &shown.place.file}) *text = one_line(*text);
   const bool colour = is_terminal(STDERR_FILENO);
-  fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", printable(to_string(d)));
+  fmt::print(stderr, "{}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", printable(to_string(shown)));
   return exit_status(d);
+}
+
+int report_bug(const std::string& message, const Common& common) {
+  const std::string advice = "This is a fault of Ulpian: please report it with the command and the model.";
+  if (common.json)
+    fmt::print("{}\n", nlohmann::json{{"status", "error"}, {"kind", "internal"}, {"message", message}, {"help", advice}}.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print(stderr, "{}\n{}\n", printable(message), advice);
+  return OwnFault;
 }
 
 Progress::Progress(const Common& common, std::string what, std::size_t total)

@@ -24,6 +24,7 @@ enum Exit : int {
   Nonconforming = 1,
   UsageError = 2,    // usage or input error; a `require` violated; a declared size above the limit
   Undecided = 3,     // refused, ill-conditioned only, a limit met while running
+  OwnFault = 70,
 };
 
 // Options that several subcommands have.
@@ -51,6 +52,8 @@ interp::Limits limits_of(const Common& common);
 // Prints the message (with --json as an object on standard output) and returns the status that its kind asks for.
 int report(const Diagnostic& diagnostic, const Common& common);
 int exit_status(const Diagnostic& diagnostic);
+// Our own mistake, never the user's.
+int report_bug(const std::string& message, const Common& common);
 // A size that a file declares and that is above the limit is an input error; a limit met while running is not.
 Diagnostic before_running(Diagnostic diagnostic);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -58,6 +59,14 @@ Result<Datum> read_folder(const std::string& path, const GraphValue& declared, s
   return Datum(std::move(out));
 }
 
+// The '=' after the longest name that the model has: names and paths may hold others. Else the first.
+std::size_t mark_after_name(const std::string& entry, const Graph& graph) {
+  std::size_t mark = entry.find('='), longest = 0;
+  for (ValueId id : graph.inputs)
+    if (const std::string& name = graph.values[static_cast<std::size_t>(id)].name; name.size() >= longest && entry.starts_with(name + "=")) longest = mark = name.size();
+  return mark;
+}
+
 }  // namespace
 
 std::string find_value(const std::string& folder, const std::string& stem) {
@@ -95,8 +104,9 @@ Result<std::vector<Datum>> read_inputs(const Graph& graph, const std::string& fo
     const std::string extra = find_value(folder, fmt::format("input_{}", files.size()));
     if (!extra.empty()) return wrong(ErrorKind::Input, fmt::format("{} exists, but the model takes {} inputs", extra, files.size()));
   }
+  std::set<std::string> given;
   for (const std::string& entry : named) {
-    const std::size_t mark = entry.find('=');
+    const std::size_t mark = mark_after_name(entry, graph);
     if (mark == std::string::npos) return wrong(ErrorKind::Usage, fmt::format("--input {}: NAME=FILE is needed", entry));
     const std::string name = entry.substr(0, mark);
     auto it = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) { return graph.values[static_cast<std::size_t>(id)].name == name; });
@@ -105,6 +115,8 @@ Result<std::vector<Datum>> read_inputs(const Graph& graph, const std::string& fo
       for (ValueId id : graph.inputs) all += (all.empty() ? "" : ", ") + graph.values[static_cast<std::size_t>(id)].name;
       return wrong(ErrorKind::Usage, fmt::format("the model has no input \"{}\"", name), "its inputs are " + all);
     }
+    if (mark + 1 == entry.size()) return wrong(ErrorKind::Usage, fmt::format("--input {}: the file's name is empty", entry));
+    if (!given.insert(name).second) return wrong(ErrorKind::Usage, fmt::format("--input is given twice for \"{}\"", name));
     files[static_cast<std::size_t>(it - graph.inputs.begin())] = entry.substr(mark + 1);
   }
   std::vector<Datum> out(files.size());

@@ -1,6 +1,7 @@
 #include "tools/ulpian/printable.h"
 
 #include <cstdint>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,6 +44,13 @@ std::string printable(std::string_view text) {
       for (std::size_t j = 0; j < taken; ++j) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[k + j]));
     k += taken;
   }
+  return out;
+}
+
+std::string one_line(std::string_view text) {
+  std::string out = printable(text);
+  for (const auto& [c, escaped] : {std::pair('\n', "\\x0a"), std::pair('\t', "\\x09")})
+    for (std::size_t k = out.find(c); k != std::string::npos; k = out.find(c, k)) out.replace(k, 1, escaped);
   return out;
 }
 

@@ -8,5 +8,7 @@ namespace ulpian::tools {
 
 // Line feeds, tabs and printable UTF-8 as they are; every other byte as \xNN.
 std::string printable(std::string_view text);
+// The same without line feeds and tabs: for a name or a path inside a message, which would look like two.
+std::string one_line(std::string_view text);
 
 }  // namespace ulpian::tools

@@ -12,6 +12,7 @@
 #include "spec/core/file.h"
 #include "tools/ulpian/command.h"
 #include "tools/ulpian/inputs.h"
+#include "tools/ulpian/options.h"
 #include "tools/ulpian/printable.h"
 
 namespace ulpian::tools {
@@ -107,7 +108,7 @@ int run_canonical(const Options& o, const Common& common, const std::shared_ptr<
     for (const Diagnostic& d : notes.undefined) j["undefined"].push_back(to_string(d));
     fmt::print("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
   } else {
-    for (std::size_t k = 0; k < outputs->size(); ++k) fmt::print("{}: {}\n", printable(name(k)), summary((*outputs)[k]));
+    for (std::size_t k = 0; k < outputs->size(); ++k) fmt::print("{}: {}\n", one_line(name(k)), summary((*outputs)[k]));
     for (const Diagnostic& d : notes.undefined) fmt::print(stderr, "note: undefined here, any result conforms: {}\n", printable(to_string(d)));
   }
   return Success;
@@ -243,10 +244,10 @@ int run_allowed(const Options& o, const Common& common, const std::shared_ptr<co
     const std::string& name = graph->values[static_cast<std::size_t>(graph->outputs[k])].name;
     j["outputs"].push_back(to_json(name, v));
     if (common.json) continue;
-    if (v.tensor()) print(printable(name), *v.tensor());
-    else if (!v.is_present()) fmt::print("{}: nothing\n", printable(name));
-    else fmt::print("{}: a sequence of {} {} tensors\n", printable(name), v.count(), name_of(v.sequence()->type));
-    for (std::size_t i = 0; v.sequence() && i < v.count(); ++i) print(fmt::format("{}[{}]", printable(name), i), v.part(i));
+    if (v.tensor()) print(one_line(name), *v.tensor());
+    else if (!v.is_present()) fmt::print("{}: nothing\n", one_line(name));
+    else fmt::print("{}: a sequence of {} {} tensors\n", one_line(name), v.count(), name_of(v.sequence()->type));
+    for (std::size_t i = 0; v.sequence() && i < v.count(); ++i) print(fmt::format("{}[{}]", one_line(name), i), v.part(i));
   }
   if (common.json) fmt::print("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
   return Success;
@@ -267,14 +268,14 @@ int run(const Options& o, const Common& common) {
 void add_run(CLI::App& app, Common& common, std::function<int()>& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App& c = *app.add_subcommand("run", "Evaluate a model: the canonical answer, or the allowed one");
-  c.add_option("model", o->model, "An ONNX model")->required()->type_name("MODEL");
-  c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or input_<k>.pb, in the order of the model's inputs; a sequence is a folder input_<k> with 0.npy, 1.npy, ...")->type_name("DIR");
-  c.add_option("--input", o->named, "One input by name; may be given several times")->type_name("NAME=FILE")->allow_extra_args(false);
-  c.add_option("--out", o->out, "Folder for output_<k>.npy (of a sequence a folder output_<k> with 0.npy, 1.npy, ...); kinds, and types that NumPy lacks (stored as unsigned integers), are in outputs.json. Allowed: output_<k>.lower.npy, .upper.npy, .flags.npy, allowed.json")->type_name("DIR");
+  c.add_option("model", o->model, "An ONNX model")->required()->type_name("MODEL")->check(not_empty());
+  c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or input_<k>.pb, in the order of the model's inputs; a sequence is a folder input_<k> with 0.npy, 1.npy, ...")->type_name("DIR")->check(not_empty());
+  c.add_option("--input", o->named, "One input by name; may be given several times")->type_name("NAME=FILE")->allow_extra_args(false)->check(not_empty());
+  c.add_option("--out", o->out, "Folder for output_<k>.npy (of a sequence a folder output_<k> with 0.npy, 1.npy, ...); kinds, and types that NumPy lacks (stored as unsigned integers), are in outputs.json. Allowed: output_<k>.lower.npy, .upper.npy, .flags.npy, allowed.json")->type_name("DIR")->check(not_empty());
   c.add_option("--answer", o->answer, "canonical: the defined order of operations, bit for bit; allowed: the set every conforming implementation falls in")
       ->check(CLI::IsMember({"canonical", "allowed"}))->capture_default_str();
   c.add_option("--evaluator", o->evaluator, "block: fast; scalar: the definition itself, slow (the bits are the same)")->check(CLI::IsMember({"block", "scalar"}))->capture_default_str();
-  c.add_option("--profile", o->profile, "With --answer allowed: what an implementation may do")->check(CLI::IsMember(interp::profile_names()))->capture_default_str();
+  c.add_option("--profile", o->profile, "With --answer allowed: what an implementation may do")->check(CLI::IsMember(interp::profile_names()))->capture_default_str()->check(not_empty());
   c.add_option("--instructions", o->instructions, "Vector instructions of the block evaluator, at most (the bits are the same)")->check(CLI::IsMember({"best", "avx2", "portable"}))->capture_default_str();
   add_common(c, common, true);
   c.footer("Examples:\n  ulpian run model.onnx --inputs data --out answers\n  ulpian run model.onnx --input x=x.npy --json\n  ulpian run model.onnx --inputs data --answer allowed --out sets\n");

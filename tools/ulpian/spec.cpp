@@ -9,6 +9,7 @@
 #include "interp/session/examples.h"
 #include "spec/language/elaborate.h"
 #include "tools/ulpian/command.h"
+#include "tools/ulpian/options.h"
 #include "tools/ulpian/printable.h"
 #include "tools/ulpian/spec_parts.h"
 
@@ -175,22 +176,22 @@ void add_spec(CLI::App& app, Common& common, std::function<int()>& chosen) {
   add_common(l, common, false);
   l.callback([&common, &chosen] { chosen = [&common] { return list(common); }; });
   CLI::App& s = *c.add_subcommand("show", "An operator's definitions");
-  s.add_option("name", o->name, "onnx.Conv, or Conv")->required()->type_name("NAME");
+  s.add_option("name", o->name, "onnx.Conv, or Conv")->required()->type_name("NAME")->check(not_empty());
   s.add_option("--opset", o->version, "Only the definition in force at this version")->type_name("N");
   add_common(s, common, false);
   s.callback([o, &common, &chosen] { chosen = [o, &common] { return show(*o, common); }; });
   CLI::App& k = *c.add_subcommand("check", "Run the examples of all (or the named) operators on both evaluators");
-  k.add_option("names", o->names, "Operators")->type_name("NAME");
+  k.add_option("names", o->names, "Operators")->type_name("NAME")->check(not_empty());
   add_common(k, common, false);
   k.add_flag("--quiet,-q", common.quiet, "No progress");
   k.add_option("--threads", o->check.threads, "Of --mutants and --prove; by default one per processor")->type_name("N")->check(CLI::Range(1, 1024));
-  k.add_option("--time-limit", o->check.seconds, "Seconds per mutant (by default 10), or per query of --prove (by default 2)")->type_name("SECONDS")->check(CLI::Range(0.001, 1e6));
+  k.add_option("--time-limit", o->check.seconds, "Seconds per mutant (by default 10), or per query of --prove (by default 2)")->type_name("SECONDS")->check(number_between(0.001, 1e6));
   CLI::Option* prove = k.add_flag("--prove", o->check.prove, "Instead: prove with Z3, for all extents, that reads are in range, extents not negative and recurrences well-founded");
   CLI::Option* mutants = k.add_flag("--mutants", o->check.mutants, "Instead: change each definition by one token at a time, and list the changes that no example notices")->excludes(prove);
-  k.add_option("--sample", o->check.sample, "With --mutants: so many changes of each definition")->type_name("N")->needs(mutants);
-  k.add_option("--seed", o->check.seed, "With --sample: which")->type_name("N")->needs(mutants);
-  k.add_option("--least", o->check.least, "With --mutants: status 1 if a definition's examples notice less than this")->type_name("PERCENT")->check(CLI::Range(0.0, 100.0))->needs(mutants);
-  k.add_option("--explained", o->check.explained, "With --mutants: a file of survivors and their reasons, in place of tools/mutants/explained.json")->type_name("FILE")->needs(mutants);
+  k.add_option("--sample", o->check.sample, "With --mutants: so many changes of each definition")->type_name("N")->needs(mutants)->check(whole_number());
+  k.add_option("--seed", o->check.seed, "With --sample: which")->type_name("N")->needs(mutants)->check(whole_number());
+  k.add_option("--least", o->check.least, "With --mutants: status 1 if a definition's examples notice less than this")->type_name("PERCENT")->check(number_between(0, 100))->needs(mutants);
+  k.add_option("--explained", o->check.explained, "With --mutants: a file of survivors and their reasons, in place of tools/mutants/explained.json")->type_name("FILE")->needs(mutants)->check(not_empty());
   k.footer("Exit status: 0 all hold, 2 a definition or an example is wrong; --prove: 1 if something is refuted; --mutants: 1 if --least is not reached.\n");
   k.callback([o, &common, &chosen] { chosen = [o, &common] { return check(*o, common); }; });
 }

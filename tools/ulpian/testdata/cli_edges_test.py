@@ -4,6 +4,8 @@
 """
 import json
 import os
+import resource
+import subprocess
 import sys
 import unittest
 
@@ -11,7 +13,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cli_test import CHAIN, F32, I64, MISBEHAVE, RELU, SOFTSQUARE, Case, model, node, value  # noqa: E402
+from cli_test import CHAIN, F32, I64, MISBEHAVE, RELU, SOFTSQUARE, ULPIAN, Case, model, node, value  # noqa: E402
 
 I32 = TensorProto.INT32
 
@@ -40,6 +42,100 @@ class Refusals(Case):
         os.makedirs(self.path("y"))
         np.save(self.path("y/output_0.npy"), np.zeros(2, np.float32))
         self.expect(1, "check", m, "--inputs", x, "--outputs", self.path("y"), says=("lenient", "must refuse", "Gather.ulp:"))
+
+
+class Usage(Case):
+    """One clear error for each, status 2, and with --json an object that holds it."""
+
+    def wrong(self, *arguments, says):
+        p = self.expect(2, *arguments, says=says)
+        self.assertTrue(p.err.startswith("error: "), p.err)
+        self.assertEqual(p.out, "")
+        j = json.loads(self.expect(2, *arguments, "--json").out)
+        self.assertEqual((j["status"], j["kind"]), ("error", "usage"))
+        self.assertIn(says, j["message"])
+
+    def test_texts_that_are_no_numbers_or_empty(self):
+        m, x = self.save(RELU), self.inputs(np.zeros(2, np.float32))
+        for text in ("nan", "-nan", "inf", "-1", "1s", "", "1e999"):
+            self.wrong("run", m, "--inputs", x, "--time-limit", text, says="--time-limit")
+            self.wrong("check", m, "--backend", "ulpian", "--backend-time-limit", text, says="--backend-time-limit")
+            self.wrong("spec", "check", "Abs", "--prove", "--time-limit", text, says="--time-limit")
+            self.wrong("spec", "check", "Abs", "--mutants", "--least", text, says="--least")
+        for text in ("-1", "1.5", "18446744073709551616", "x", ""):
+            self.wrong("check", m, "--backend", "ulpian", "--seed", text, says="--seed")
+            self.wrong("spec", "check", "Abs", "--mutants", "--sample", text, says="--sample")
+        self.expect(0, "check", m, "--backend", "ulpian", "--seed", "18446744073709551615")
+        for option in ("--inputs", "--out", "--input"):
+            self.wrong("run", m, option, "", says=option)
+        for option in ("--backend", "--outputs", "--shape", "--range", "--profile", "--backends"):
+            self.wrong("check", m, option, "", says=option)
+        self.wrong("run", m, "--spec", "", says="--spec")
+        self.wrong("run", "", says="model")
+        self.wrong("run", m, "--threads", "0", says="--threads")
+        self.wrong("fly", says="fly")
+        self.wrong("run", m, "--input", "x=", says="x=")
+
+    def test_options_that_contradict_each_other(self):
+        m, x = self.save(RELU), self.inputs(np.zeros(2, np.float32))
+        file = f"x={x}/input_0.npy"
+        self.wrong("run", m, "--input", file, "--input", file, says='twice for "x"')
+        for option, text in (("--shape", "x=2"), ("--range", "x=0:1")):
+            self.wrong("check", m, "--backend", "ulpian", option, text, option, text, says='twice for "x"')
+        for option, text in (("--shape", "x=2"), ("--range", "x=0:1"), ("--seed", "1"), ("--samples", "2")):
+            self.wrong("check", m, "--backend", "ulpian", "--inputs", x, option, text, says=option)
+            self.wrong("check", m, "--backend", "ulpian", "--input", file, option, text, says=option)
+
+    def test_ranges_beyond_the_type(self):
+        f = self.save(RELU)
+        for text in ("1e39:1e40", "-1e39:0", "0:3.5e38"):
+            self.wrong("check", f, "--backend", "ulpian", "--range", "x=" + text, says="f32 holds")
+        self.expect(0, "check", f, "--backend", "ulpian", "--range", "x=-3.4e38:3.4e38")
+        for type, low, high in ((TensorProto.INT8, -128, 127), (TensorProto.UINT8, 0, 255), (I64, -(1 << 63), 1 << 62), (TensorProto.BOOL, 0, 1), (TensorProto.FLOAT16, -65504, 65504)):
+            m = self.save(model([node("Identity", ["x"], ["y"])], [value("x", type)], [value("y", type)]), "id.onnx")
+            self.expect(0, "check", m, "--backend", "ulpian", "--range", f"x={low}:{high}")
+            if type != I64:
+                self.wrong("check", m, "--backend", "ulpian", "--range", f"x={low}:{high + 1}", says="holds numbers from")
+            self.wrong("check", m, "--backend", "ulpian", "--range", f"x={2 * low - 2050}:{high}", says="holds numbers from")
+
+    def test_names_with_an_equals_sign(self):
+        m = self.save(model([node("Add", ["a=b", "a"], ["y"])], [value("a=b", F32, ["n"]), value("a", F32, ["n"])], [value("y", F32, ["n"])]))
+        self.expect(0, "check", m, "--backend", "ulpian", "--shape", "a=b=3", "--range", "a=b=0:1", says="a=b[3]")
+        np.save(self.path("b=c.npy"), np.ones(3, np.float32))
+        self.expect(0, "run", m, "--input", f"a=b={self.path('b=c.npy')}", "--input", f"a={self.path('b=c.npy')}", says="f32[3] = 2 2 2")
+
+    def test_messages_stay_on_their_lines(self):
+        for arguments in (["check", self.save(RELU), "--backend", "./no\nerror: such"], ["run", self.path("no\nerror: such")], ["check", self.save(RELU), "--backend", "'no\nerror: such'"],
+                          ["run", self.save(RELU), "--input", "no\nerror: such=1"], ["fly\nerror: such"]):
+            p = self.expect(2, *arguments)
+            self.assertEqual(p.err.count("\nerror"), 0, p.err)
+
+    def test_a_backend_of_our_own_takes_the_specification_too(self):
+        spec = self.write("my_ops.ulp", SOFTSQUARE)
+        m = self.save(model([node("SoftSquare", ["x"], ["y"], domain="com.example", limit=3.0)], [value("x", F32, [3])], [value("y", F32, [3])], domains=[("com.example", 1)]))
+        self.expect(0, "check", m, "--spec", spec, "--backend", "ulpian", says=("1 of 1 operator calls conform", "same bits"))
+        self.expect(3, "check", m, "--backend", "ulpian")
+
+    def test_a_file_too_large_leaves_nothing_behind(self):
+        m = self.save(model([node("Relu", ["x"], ["y"])], [value("x", F32, ["n"])], [value("y", F32, ["n"])]))
+        x = self.inputs(np.zeros(1 << 16, np.float32))
+        p = subprocess.run([ULPIAN, "run", m, "--inputs", x, "--out", self.path("out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.assertEqual(p.returncode, 2, p.stderr)
+        self.assertIn(b"too large", p.stderr)
+        self.assertEqual(os.listdir(self.path("out")), [])
+
+    def test_an_extent_beyond_64_bits(self):
+        m = self.save(model([node("Pad", ["x", "p"], ["y"])], [value("x")], [value("y", F32, ["n"])], initializers=[("p", np.array([1 << 62, 1 << 62]))]))
+        self.expect(3, "run", m, "--inputs", self.inputs(np.zeros(2, np.float32)), says=("9223372036854775810", "beyond 64 bits"))
+
+
+class Definitions(Case):
+    def test_a_default_of_another_kind(self):
+        m = self.save(model([node("SoftSquare", ["x"], ["y"], domain="com.example")], [value("x")], [value("y")], domains=[("com.example", 1)]))
+        for default in ('"x"', '["x"]'):
+            spec = self.write("wrong.ulp", SOFTSQUARE.replace("float = 10", f"float = {default}"))
+            self.expect(2, "run", m, "--spec", spec, "--inputs", self.inputs(np.zeros(2, np.float32)), says=("default", "limit", "no number", "wrong.ulp:5"))
 
 
 if __name__ == "__main__":
