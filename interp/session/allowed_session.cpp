@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/session/declared.h"
 #include "interp/session/graph_host.h"
 #include "spec/language/elaborate.h"
 
@@ -211,6 +212,7 @@ Result<std::vector<AllowedDatum>> AllowedSession::run_values(std::span<const All
       if (id == AbsentValue || run.left[static_cast<std::size_t>(id)] == 0) continue;
       if (k >= results->size() || (!(*results)[k].is_present() && !may_be_nothing(*s.specification, node, k)))
         return at_node(graph_error(g, ErrorKind::Requirement, fmt::format("output {} is used, but the definition gives none here", k)), g, node);
+      if (const auto wrong = node.function.empty() ? contradiction(g.values[static_cast<std::size_t>(id)], (*results)[k]) : std::nullopt) return at_node(graph_error(g, ErrorKind::Input, *wrong), g, node);
       run.alive += bytes_of((*results)[k]);
       run.values[static_cast<std::size_t>(id)] = std::move((*results)[k]);
     }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/session/declared.h"
 #include "interp/session/machine_world.h"
 
 namespace ulpian::interp {
@@ -18,15 +19,6 @@ Diagnostic input_error(const Graph& graph, std::string message, std::string hint
   d.program_place = graph.source;
   d.hint = std::move(hint);
   return d;
-}
-
-std::string show(const std::vector<Dimension>& extents) {
-  std::string out = "[";
-  for (std::size_t k = 0; k < extents.size(); ++k) {
-    if (k) out += ", ";
-    out += extents[k].extent ? std::to_string(*extents[k].extent) : extents[k].symbol.empty() ? "?" : extents[k].symbol;
-  }
-  return out + "]";
 }
 
 bool leaves_choices(const core::Program& program) {
@@ -220,6 +212,8 @@ Result<std::vector<Datum>> Session::run_values(std::span<const Datum> inputs, co
         d.message = fmt::format("output {} is used, but the definition gives none here", k);
         return at_node(std::move(d), g, node);
       }
+      // Of a function's values files do not say what they are in this call.
+      if (const auto wrong = node.function.empty() ? contradiction(g.values[v], (*results)[k]) : std::nullopt) return at_node(input_error(g, *wrong), g, node);
       run.counted[v] = bytes_of((*results)[k]);
       run.alive += run.counted[v];
       run.values[v] = std::move((*results)[k]);
@@ -228,12 +222,8 @@ Result<std::vector<Datum>> Session::run_values(std::span<const Datum> inputs, co
   }
   std::vector<Datum> out;
   for (ValueId id : g.outputs) {
-    const GraphValue& declared = g.values[static_cast<std::size_t>(id)];
-    Datum& v = out.emplace_back(run.values[static_cast<std::size_t>(id)]);
-    const auto type = v.tensor() ? std::optional(v.tensor()->type()) : v.sequence() ? std::optional(v.sequence()->type) : std::nullopt;
-    // (Files often declare other extents than they have, and every implementation runs them; a wrong type is an error.)
-    if (type && declared.type && *type != *declared.type)
-      return input_error(g, fmt::format("the output \"{}\" holds {}; the model declares {}", declared.name, name_of(*type), name_of(*declared.type)));
+    const Datum& v = out.emplace_back(run.values[static_cast<std::size_t>(id)]);
+    if (const auto wrong = contradiction(g.values[static_cast<std::size_t>(id)], v)) return input_error(g, "the output " + *wrong);
   }
   return out;
 }

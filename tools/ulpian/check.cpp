@@ -1,4 +1,6 @@
 // ulpian check: a model on a backend, or outputs made elsewhere, against the specification.
+#include <filesystem>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -113,6 +115,14 @@ Result<Tensors> read_outputs(const Options& o, const Common& common, const Graph
     if (file.empty() && declared.is_optional) continue;
     if (file.empty()) return usage(fmt::format("{} holds no output_{}.npy or .pb and no folder of that name; the model has {} outputs", o.outputs, k, outputs.size()));
     auto t = read_value(file, declared, common.memory_mib << 20);
+    if (!t && t.error().kind == ErrorKind::Input) {
+      // A file of another type is a wrong answer, and no wrong question.
+      GraphValue as_it_is = declared;
+      std::error_code ec;
+      as_it_is.type.reset();
+      as_it_is.is_sequence = std::filesystem::is_directory(file, ec);
+      if (auto other = read_value(file, as_it_is, common.memory_mib << 20)) t = std::move(other);
+    }
     if (!t) return before_running(std::move(t).error());
     outputs[k] = std::move(*t);
   }

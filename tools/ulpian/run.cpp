@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "interp/session/allowed_session.h"
+#include "interp/session/declared.h"
 #include "interp/session/session.h"
 #include "interp/tensors/npy.h"
 #include "interp/tensors/tensor_file.h"
@@ -87,6 +88,17 @@ Status write_outputs(const std::string& folder, const std::vector<Datum>& output
   return write_file((fs::path(folder) / "outputs.json").string(), kinds.dump(2) + "\n");
 }
 
+// Extents that differ from the declared ones: a warning, and in the JSON.
+template <typename T>
+json warn_of_extents(const Graph& graph, const std::vector<Datum>& inputs, const std::vector<BasicDatum<T>>& outputs) {
+  json all = json::array();
+  for (const std::string& w : interp::unlike_declared(graph, std::span<const Datum>(inputs), std::span<const BasicDatum<T>>(outputs))) {
+    fmt::print(stderr, "warning: {}\n", one_line(w));
+    all.push_back(w);
+  }
+  return all;
+}
+
 int run_canonical(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec, const std::shared_ptr<const Graph>& graph,
                   const std::vector<Datum>& inputs) {
   Progress progress(common, "operator", graph->nodes.size());
@@ -101,9 +113,11 @@ int run_canonical(const Options& o, const Common& common, const std::shared_ptr<
   if (!outputs) return report(outputs.error(), common);
   if (!o.out.empty())
     if (Status s = write_outputs(o.out, *outputs); !s) return report(s.error(), common);
+  progress.done();
+  json warnings = warn_of_extents(*graph, inputs, *outputs);
   const auto name = [&](std::size_t k) -> const std::string& { return graph->values[static_cast<std::size_t>(graph->outputs[k])].name; };
   if (common.json) {
-    json j{{"status", "ran"}, {"answer", "canonical"}, {"edition", 0}, {"outputs", json::array()}, {"undefined", json::array()}};
+    json j{{"status", "ran"}, {"answer", "canonical"}, {"edition", 0}, {"outputs", json::array()}, {"undefined", json::array()}, {"warnings", std::move(warnings)}};
     for (std::size_t k = 0; k < outputs->size(); ++k) j["outputs"].push_back(to_json(name(k), (*outputs)[k]));
     for (const Diagnostic& d : notes.undefined) j["undefined"].push_back(to_string(d));
     fmt::print("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
@@ -238,7 +252,7 @@ int run_allowed(const Options& o, const Common& common, const std::shared_ptr<co
   if (!outputs) return report(outputs.error(), common);
   if (!o.out.empty())
     if (Status s = write_sets(o, *graph, *outputs); !s) return report(s.error(), common);
-  json j{{"status", "ran"}, {"answer", "allowed"}, {"profile", o.profile}, {"outputs", json::array()}};
+  json j{{"status", "ran"}, {"answer", "allowed"}, {"profile", o.profile}, {"outputs", json::array()}, {"warnings", warn_of_extents(*graph, inputs, *outputs)}};
   for (std::size_t k = 0; k < outputs->size(); ++k) {
     const interp::AllowedDatum& v = (*outputs)[k];
     const std::string& name = graph->values[static_cast<std::size_t>(graph->outputs[k])].name;

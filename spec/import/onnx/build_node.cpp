@@ -67,6 +67,23 @@ Result<std::vector<ValueId>> Builder::read_inputs(Scope& scope, const proto::Nod
   return ids;
 }
 
+namespace {
+
+// Of an If: its branches have as many outputs as it. (What type they have shows when they run; extents may differ.)
+std::optional<std::string> branches_contradict(const Node& node) {
+  if (node.op != "onnx.If") return std::nullopt;
+  for (const char* name : {"then_branch", "else_branch"}) {
+    const auto it = node.attributes.find(name);
+    const auto* branch = it == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&it->second);
+    if (!branch) continue;
+    const Graph& b = **branch;
+    if (b.outputs.size() != node.outputs.size()) return fmt::format("{} gives {} outputs; the node has {}", name, b.outputs.size(), node.outputs.size());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Status Builder::add_node(Scope& scope, proto::NodeProto& node) {
   if (++node_count_ > options_.node_limit) return wrong_node(scope, node, fmt::format("the model has more than {} nodes once its functions are inlined", options_.node_limit), ErrorKind::Limit);
   if (node.op_type().empty()) return wrong_node(scope, node, "the node names no operator");
@@ -100,6 +117,7 @@ Status Builder::add_node(Scope& scope, proto::NodeProto& node) {
     if (!id) return wrong_node(scope, node, id.error().message);
     out.outputs.push_back(*id);
   }
+  if (auto wrong = branches_contradict(out)) return wrong_node(scope, node, *wrong);
   scope.graph->nodes.push_back(std::move(out));
   return success();
 }

@@ -138,5 +138,57 @@ class Definitions(Case):
             self.expect(2, "run", m, "--spec", spec, "--inputs", self.inputs(np.zeros(2, np.float32)), says=("default", "limit", "no number", "wrong.ulp:5"))
 
 
+class Declared(Case):
+    """What a model declares and does not keep: a type is an error, extents are a warning, as in other implementations."""
+
+    def test_other_extents_are_a_warning(self):
+        x = self.inputs(np.zeros((2, 3), np.float32))
+        for extents, words in (([4, 3], "[2, 3]; the model declares [4, 3]"), ([6], "[2, 3]; the model declares [6]"), (["n", "n"], "the dimension n is 2 in the output"),
+                               (["m", "k"], "the dimension m is 3 in the input")):
+            m = self.save(model([node("Relu", ["x"], ["y"])], [value("x", F32, ["k", "m"])], [value("y", F32, extents)]))
+            for answer in ("canonical", "allowed"):
+                p = self.expect(0, "run", m, "--inputs", x, "--answer", answer, "--json")
+                self.assertIn("warning: the ", p.err)
+                self.assertIn(words, p.err)
+                self.assertIn(words, " ".join(json.loads(p.out)["warnings"]))
+        for extents in ([2, 3], ["k", "m"], ["a", "b"], [2, None]):
+            m = self.save(model([node("Relu", ["x"], ["y"])], [value("x", F32, ["k", "m"])], [value("y", F32, extents)]))
+            p = self.expect(0, "run", m, "--inputs", x, "--json")
+            self.assertEqual((p.err, json.loads(p.out)["warnings"]), ("", []))
+
+    def test_another_type_is_an_error_of_intermediate_values_too(self):
+        m = model([node("Relu", ["x"], ["h"], name="first"), node("Relu", ["h"], ["y"])], [value("x")], [value("y")])
+        m.graph.value_info.append(value("h", I64))
+        for answer in ("canonical", "allowed"):
+            self.expect(2, "run", self.save(m), "--inputs", self.inputs(np.zeros(2, np.float32)), "--answer", answer, says=('"h" holds f32; the model declares i64', "node 0"))
+        m = model([node("Relu", ["x"], ["y"])], [value("x")], [value("y", I64)])
+        self.expect(2, "run", self.save(m), "--inputs", self.inputs(np.zeros(2, np.float32)), says='"y" holds f32; the model declares i64')
+
+    def branches(self, then, other, outputs=("y",)):
+        body = lambda name, made: helper.make_graph([node("Cast", ["x"], [n], to=t) for n, t in made], name, [], [helper.make_tensor_value_info(n, t, None) for n, t in made])
+        return self.save(model([node("If", ["c"], list(outputs), then_branch=body("t", then), else_branch=body("e", other))], [value("x"), value("c", TensorProto.BOOL, [])],
+                               [value(n) for n in outputs]))
+
+    def test_branches_that_differ(self):
+        x = np.zeros(2, np.float32)
+        both = [self.inputs(x, np.array(c), name=f"c{c}") for c in (True, False)]
+        for c in both:
+            self.expect(0, "run", self.branches([("a", F32)], [("b", F32)]), "--inputs", c)
+            self.expect(2, "run", self.branches([("a", F32)], [("b", F32), ("d", F32)]), "--inputs", c, says="else_branch gives 2 outputs; the node has 1")
+        self.expect(2, "run", self.branches([("a", I64)], [("b", F32)]), "--inputs", both[0], says='"y" holds i64; the model declares f32')
+
+    def test_outputs_from_files_of_a_wrong_type_or_extents_are_violations(self):
+        x = self.inputs(np.ones((2, 3), np.float32))
+        m = self.save(CHAIN)
+        os.makedirs(self.path("y"))
+        for y, words in ((np.zeros((2, 3)), "f64"), (np.zeros((2, 3), np.int64), "i64"), (np.zeros((3, 2), np.float32), "[3, 2]"), (np.zeros(6, np.float32), "[6]")):
+            np.save(self.path("y/output_0.npy"), y)
+            self.expect(1, "check", m, "--inputs", x, "--outputs", self.path("y"), says=("violation", words))
+        os.remove(self.path("y/output_0.npy"))
+        os.makedirs(self.path("y/output_0"))
+        np.save(self.path("y/output_0/0.npy"), np.zeros((2, 3), np.float32))
+        self.expect(1, "check", m, "--inputs", x, "--outputs", self.path("y"), says=("violation", "a tensor is right"))
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
