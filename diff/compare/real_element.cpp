@@ -110,7 +110,7 @@ namespace {
 // How the cast that ends a term treats what is out of range, through choices, selections and copies.
 std::optional<CastMode> ending_mode(const core::Program& program, TermId id, int depth) {
   const Term& t = program.term(id);
-  if (t.kind == TermKind::Cast) return static_cast<CastMode>(t.operation);
+  if (t.kind == TermKind::Cast && static_cast<CastMode>(t.operation) != CastMode::Reinterpret) return static_cast<CastMode>(t.operation);
   if (depth > 20) return std::nullopt;
   if (t.kind == TermKind::Read) {
     const TermId body = program.tensor(static_cast<core::TensorId>(t.data)).body;
@@ -343,7 +343,7 @@ RealElements::Maybe RealElements::cast(TermId id) {
   const TermId from = p_.arguments_of(id)[0];
   const ElementType type = p_.term(from).type;
   const auto mode = static_cast<CastMode>(t.operation);
-  if (unsupported(type) || unsupported(t.type)) return missing(Missing::Meaning);
+  if (unsupported(type) || unsupported(t.type) || mode == CastMode::Reinterpret) return missing(Missing::Meaning);
   Maybe v = term(from);
   if (!v) return std::nullopt;
   if (as_real(type)) return cast_real(id, real(*v));

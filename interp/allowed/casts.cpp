@@ -161,10 +161,33 @@ void free_zeros(Lanes& v) {
   }
 }
 
+// The bits of one number are known; those of a NaN, or of one of several numbers, may be any.
+Lanes reinterpreted(ElementType to, const Lanes& a) {
+  Lanes out(to, a.axes, true);
+  const bool is_wide = uses_doubles(a.type);
+  const Lanes* one[1] = {&a};
+  const std::vector<std::uint8_t> flags = joint_flags(one);
+  for (std::int64_t i = 0; i < a.n; ++i) {
+    const std::uint8_t f = flags.empty() ? std::uint8_t{0} : flags[index(i)];
+    const bool single = is_wide ? std::bit_cast<std::uint64_t>(a.low(i)) == std::bit_cast<std::uint64_t>(a.high(i)) && nearest(a.type, a.low(i)) == a.low(i)
+                                : a.ilow(i) == a.ihigh(i);
+    if (single && !(f & (HasNan | Anything)) && a.unions.count(i) == 0) {
+      const Bits b = is_wide ? bits_of_value(a.type, a.low(i)) : bits_of_integer(a.type, a.ilow(i));
+      if (uses_doubles(to)) out.set(i, {is_nan(to, b) ? Nan : to_double(to, b), is_nan(to, b) ? Nan : to_double(to, b), 0, 0});
+      else out.set(i, {0, 0, integer_value(to, b), integer_value(to, b)});
+    } else {
+      set_anything(out, i);
+    }
+    out.mark(i, f & static_cast<std::uint8_t>(~HasNan));
+  }
+  return out;
+}
+
 }  // namespace
 
 Lanes apply_cast(ElementType to, CastMode mode, const Rules& rules, const Lanes& argument) {
   if (argument.type == to && (mode == CastMode::Plain || !is_float(to))) return argument;
+  if (mode == CastMode::Reinterpret) return reinterpreted(to, argument);
   const auto intervals = [&](std::span<const Lanes* const> arguments) {
     const Lanes& a = *arguments[0];
     const ElementType from = a.type;

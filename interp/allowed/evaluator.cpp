@@ -169,7 +169,8 @@ Value Evaluator::compute(TermId id, bool rounds) {
     }
     case TermKind::Cast: {
       const bool same = program_.term(a[0]).type == t.type && static_cast<CastMode>(t.operation) == CastMode::Plain;
-      const Value x = value(a[0], rounds && same);
+      const bool stored = static_cast<CastMode>(t.operation) == CastMode::Reinterpret;  // bits are those of an element, not of what is kept wider
+      const Value x = value(a[0], stored || (rounds && same));
       return same ? x : std::make_shared<Lanes>(apply_cast(t.type, static_cast<CastMode>(t.operation), mode, *x));
     }
     case TermKind::Select: return select(id, rounds);

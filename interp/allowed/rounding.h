@@ -26,6 +26,8 @@ template <class F> decltype(auto) with_float(ElementType t, F&& f) {
   using E = ElementType;
   switch (t) {
     case E::F4E2M1: return f.template operator()<E::F4E2M1>();
+    case E::F6E2M3: return f.template operator()<E::F6E2M3>();
+    case E::F6E3M2: return f.template operator()<E::F6E3M2>();
     case E::F8E4M3FN: return f.template operator()<E::F8E4M3FN>();
     case E::F8E4M3FNUZ: return f.template operator()<E::F8E4M3FNUZ>();
     case E::F8E5M2: return f.template operator()<E::F8E5M2>();

@@ -24,6 +24,8 @@ bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unr
     }
     case TermKind::Cast: {
       const ElementType from = p.term(p.arguments_of(id)[0]).type;
+      // Which of its bits a NaN has is open.
+      if (static_cast<CastMode>(t.operation) == CastMode::Reinterpret) return is_float(from);
       if (is_float(from) && is_integer(t.type)) return static_cast<CastMode>(t.operation) == CastMode::Plain;
       return unrounded && is_float(from) && is_float(t.type) && format_of(t.type).precision() < format_of(from).precision();
     }

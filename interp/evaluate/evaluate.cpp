@@ -125,8 +125,8 @@ struct Plan::State {
 };
 
 bool runs_by_elements(const core::Program& program) {
-  const auto is_text = [](const auto& x) { return x.type == ElementType::String; };
-  return std::any_of(program.terms.begin(), program.terms.end(), is_text) || std::any_of(program.tensors.begin(), program.tensors.end(), is_text);
+  const auto is_wide = [](const auto& x) { return x.type == ElementType::String || is_complex(x.type); };
+  return std::any_of(program.terms.begin(), program.terms.end(), is_wide) || std::any_of(program.tensors.begin(), program.tensors.end(), is_wide);
 }
 
 Result<Plan> Plan::make(const core::Program& program, const block::Options& options) {

@@ -29,7 +29,7 @@ struct Options {
 };
 }  // namespace block
 
-// Whether the scalar evaluator runs a program also where this one is asked: one with strings, whose elements are of any size.
+// Whether the scalar evaluator runs a program also where this one is asked: one with strings, whose elements are of any size, or with complex numbers.
 bool runs_by_elements(const core::Program& program);
 
 // A program made ready for evaluation, to be run many times. The program must outlive it.

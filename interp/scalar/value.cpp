@@ -53,6 +53,42 @@ Value on_strings(P p, std::span<const Value> arguments, core::TermId term) {
   return value ? Value(static_cast<Bits>(*value)) : poison(Cause::Unsupported, term);
 }
 
+// Component by component; a product as four products and two sums (numerics.md, section 6).
+Value on_complex(P p, ElementType type, std::span<const Value> arguments, core::TermId term) {
+  const ElementType part = part_of(type);
+  const auto f = [&](P q, Bits a, Bits b) {
+    const Bits x[2] = {a, b};
+    return apply(q, part, std::span(x, row_of(q).arity == 1 ? 1 : 2));
+  };
+  const Complex a = std::get<Complex>(arguments[0]);
+  const Complex b = arguments.size() > 1 ? std::get<Complex>(arguments[1]) : Complex{};
+  switch (p) {
+    case P::Add:
+    case P::Subtract: return Complex{f(p, a.re, b.re), f(p, a.im, b.im)};
+    case P::Negate: return Complex{f(p, a.re, 0), f(p, a.im, 0)};
+    case P::Multiply:
+      return Complex{f(P::Subtract, f(p, a.re, b.re), f(p, a.im, b.im)), f(P::Add, f(p, a.re, b.im), f(p, a.im, b.re))};
+    case P::Equal: return f(p, a.re, b.re) & f(p, a.im, b.im);
+    case P::NotEqual: return f(p, a.re, b.re) | f(p, a.im, b.im);
+    default: return poison(Cause::Unsupported, term);
+  }
+}
+
+// To a complex type: a number is its real part.
+Value cast_to_complex(ElementType from, ElementType to, CastMode mode, const Value& value, core::TermId term) {
+  const ElementType part = part_of(to);
+  if (mode == CastMode::Reinterpret) {
+    if (from == to) return value;
+    return Complex{bits(value) & 0xffffffffu, bits(value) >> 32};
+  }
+  if (is_complex(from)) {
+    const Complex& c = std::get<Complex>(value);
+    return Complex{convert(part_of(from), part, c.re, mode), convert(part_of(from), part, c.im, mode)};
+  }
+  const Value re = apply_cast(from, part, mode, value, term);
+  return is_poison(re) ? re : Complex{bits(re), 0};
+}
+
 }  // namespace
 
 Value zero_value(ElementType type) {
@@ -67,7 +103,7 @@ Value apply_primitive(P p, ElementType type, std::span<const Value> arguments, c
   if (type == ElementType::Z) return on_integers(p, arguments, term);
   if (type == ElementType::R) return on_reals(p, arguments, term);
   if (type == ElementType::String) return on_strings(p, arguments, term);
-  if (is_complex(type)) return poison(Cause::Unsupported, term);
+  if (is_complex(type)) return on_complex(p, type, arguments, term);
   if (p == P::ToInteger) return of(integer_of(type, bits(arguments[0])), term);
   if (p == P::ToReal) return real_of(type, bits(arguments[0]));
   Bits x[2] = {};
@@ -77,7 +113,11 @@ Value apply_primitive(P p, ElementType type, std::span<const Value> arguments, c
 
 Value apply_cast(ElementType from, ElementType to, CastMode mode, const Value& value, core::TermId term) {
   if (from == to && (mode == CastMode::Plain || !is_float(to))) return value;
-  if (is_complex(from) || is_complex(to)) return poison(Cause::Unsupported, term);
+  if (is_complex(to)) return cast_to_complex(from, to, mode, value, term);
+  if (is_complex(from)) {
+    if (mode != CastMode::Reinterpret) return poison(Cause::Unsupported, term);
+    return std::get<Complex>(value).re | std::get<Complex>(value).im << 32;
+  }
   if (to == ElementType::String) return from == ElementType::Z ? std::to_string(integer(value)) : text_of_element(from, bits(value));
   if (from == ElementType::String) return element_of_text(to, text(value), mode);
   if (from == ElementType::Z) {
@@ -110,7 +150,10 @@ Value neutral_value(ReduceKind kind, ElementType type, core::TermId term) {
     if (extreme) return Real(Exact::infinity(kind == ReduceKind::Maximum));
     return Real(std::int64_t{kind == ReduceKind::Product ? 1 : 0});
   }
-  if (is_complex(type)) return poison(Cause::Unsupported, term);
+  if (is_complex(type)) {
+    if (extreme) return poison(Cause::Unsupported, term);
+    return kind == ReduceKind::Product ? Value(Complex{from_double(part_of(type), 1), 0}) : Value(Complex{});
+  }
   return neutral(kind, type);
 }
 
@@ -118,11 +161,11 @@ Value combine_values(ReduceKind kind, ElementType type, const Value& a, const Va
   if (is_poison(a)) return a;
   if (is_poison(b)) return b;
   const Value both[2] = {a, b};
-  if (type == ElementType::Z || type == ElementType::R) {
+  if (type == ElementType::Z || type == ElementType::R || is_complex(type)) {
     const P p = kind == ReduceKind::Product ? P::Multiply : kind == ReduceKind::Maximum ? P::Maximum : kind == ReduceKind::Minimum ? P::Minimum : P::Add;
     return apply_primitive(p, type, both, term);
   }
-  if (is_complex(type) || type == ElementType::String) return poison(Cause::Unsupported, term);
+  if (type == ElementType::String) return poison(Cause::Unsupported, term);
   return combine(kind, type, bits(a), bits(b));
 }
 
@@ -131,7 +174,13 @@ Value fused_values(ElementType type, const Value& a, const Value& b, const Value
     const Value product = combine_values(ReduceKind::Product, type, a, b, term);
     return combine_values(ReduceKind::Sum, type, sum, product, term);
   }
-  if (is_complex(type)) return poison(Cause::Unsupported, term);
+  if (is_complex(type)) {
+    const ElementType part = part_of(type);
+    const Complex x = std::get<Complex>(a), y = std::get<Complex>(b), s = std::get<Complex>(sum);
+    const Bits minus[1] = {x.im};
+    const auto fma = [&](Bits p, Bits q, Bits r) { return fused_multiply_add(part, p, q, r); };
+    return Complex{fma(apply(P::Negate, part, minus), y.im, fma(x.re, y.re, s.re)), fma(x.re, y.im, fma(x.im, y.re, s.im))};
+  }
   return fused_multiply_add(type, bits(a), bits(b), bits(sum));
 }
 

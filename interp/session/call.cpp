@@ -88,23 +88,9 @@ Call::~Call() = default;
 
 const core::Program& Call::program() const { return state_->program; }
 
-Status check_types(std::span<const Datum> inputs) {
-  for (const Datum& v : inputs)
-    for (std::size_t k = 0; k < v.count(); ++k)
-      if (const ElementType type = v.part(k).type(); is_complex(type)) {
-        // Moving such elements needs no arithmetic, but their storage is not the evaluators' yet.
-        Diagnostic d;
-        d.kind = ErrorKind::Unsupported;
-        d.message = fmt::format("elements of type {} are not evaluated in this edition", name_of(type));
-        return d;
-      }
-  return success();
-}
-
 Result<std::shared_ptr<const Call>> Call::make(const language::Specification& specification, const Graph& graph, const Node& node,
                                                std::span<const Datum> inputs, Evaluator evaluator,
                                                const std::vector<std::uint8_t>& alternatives, const block::Options& block, const Limits& limits) {
-  if (Status s = check_types(inputs); !s) return at_node(s.error(), graph, node);
   language::Call description = describe_call(specification, node, inputs);
   description.alternatives = alternatives;
   auto program = language::elaborate(specification, description, elaboration_limits(limits));

@@ -54,9 +54,6 @@ private:
 // The call as the language takes it: attributes and the descriptions of inputs, elements included for `static` ones.
 language::Call describe_call(const language::Specification& specification, const Node& node, std::span<const Datum> inputs);
 
-// Whether the evaluators hold these elements.
-Status check_types(std::span<const Datum> inputs);
-
 // A node's inputs and what its bodies read of the graph around, each as often as it is read; absent ones left out. `names` is filled with the
 // values of the graph by name when first needed.
 std::vector<ValueId> reads_with_bodies(const Graph& graph, const Node& node, std::map<std::string, ValueId>& names);

@@ -30,6 +30,7 @@ std::optional<std::string> compare(const language::Example::Expected& e, const T
   if (want->size() == 0 && got.size() == 0 && want->extents() == Extents{0}) return std::nullopt;
   if (want->extents() != got.extents()) return fmt::format("{} has extents {}; {} are expected", e.name, to_string(got.extents()), to_string(want->extents()));
   if (got.type() == ElementType::String) return got.strings() == want->strings() ? std::nullopt : std::optional(fmt::format("the strings of {} differ", e.name));
+  if (is_complex(got.type())) return same_elements(got, *want) ? std::nullopt : std::optional(fmt::format("the complex numbers of {} differ", e.name));
   for (std::int64_t k = 0; k < got.size(); ++k) {
     const double tolerance = e.tolerance.empty() ? 0 : e.tolerance[static_cast<std::size_t>(k)];
     if (!within(got.type(), got.at(k), want->at(k), tolerance))

@@ -163,7 +163,6 @@ Result<std::vector<Datum>> Session::State::run_node(Run& run, std::size_t n) {
 
 Result<std::vector<Datum>> Session::State::run_hosted(Run& run, const Node& node, std::span<const Datum> arguments, const Limits& rest,
                                                       std::optional<Diagnostic>* undefined) {
-  if (Status s = check_types(arguments); !s) return at_node(s.error(), *graph, node);
   auto captured = [&](const std::string& name) -> const Datum* {
     auto it = names.find(name);
     return it == names.end() ? nullptr : &run.values[static_cast<std::size_t>(it->second)];

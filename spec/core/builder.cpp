@@ -90,7 +90,7 @@ bool Builder::is_static(TermId id) const { return tables_->facts[id].is_static; 
 
 TermId Builder::cast(ElementType type, TermId a, CastMode mode) {
   const Term& s = program_.terms[a];
-  if (s.type == type && mode == CastMode::Plain) return a;
+  if (s.type == type && (mode == CastMode::Plain || mode == CastMode::Reinterpret)) return a;
   if (s.kind == TermKind::Constant && bits_of(s.type) > 0 && bits_of(type) > 0 && !is_complex(s.type) && !is_complex(type))
     return constant(type, convert(s.type, type, s.data, mode));
   if (s.kind == TermKind::Constant && s.type == ElementType::Z && is_integer(type) && mode == CastMode::Plain)

@@ -56,7 +56,8 @@ int infix_level(Primitive p) {
 std::string_view mode_text(CastMode mode) {
   switch (mode) {
     case CastMode::Plain:
-    case CastMode::Exact: return "";
+    case CastMode::Exact:
+    case CastMode::Reinterpret: return "";
     case CastMode::Saturate: return "saturate";
     case CastMode::Up: return "up";
     case CastMode::Down: return "down";
@@ -266,7 +267,7 @@ private:
 
   void put_cast(const Term& t, TermId a) {
     const auto mode = static_cast<CastMode>(t.operation);
-    put(fmt::format("{}({}, ", mode == CastMode::Exact ? "exactly" : "cast", ulpian::name_of(t.type))), put(a, Anything);
+    put(fmt::format("{}({}, ", mode == CastMode::Exact ? "exactly" : mode == CastMode::Reinterpret ? "bits" : "cast", ulpian::name_of(t.type))), put(a, Anything);
     put(mode_text(mode).empty() ? ")" : fmt::format(", \"{}\")", mode_text(mode)));
   }
 

@@ -141,7 +141,11 @@ bool same_elements(const Tensor& a, const Tensor& b) {
   if (a.type() != b.type() || a.extents() != b.extents()) return false;
   if (a.type() == ElementType::String) return a.strings() == b.strings();
   if (a.bytes().size() == b.bytes().size() && (a.size() == 0 || std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0)) return true;
-  if (is_complex(a.type())) return false;
+  if (is_complex(a.type())) {
+    const ElementType part = part_of(a.type());
+    const Extents parts{2 * a.size()};
+    return same_elements(Tensor::from_bytes(part, parts, a.bytes()), Tensor::from_bytes(part, parts, b.bytes()));
+  }
   for (std::int64_t k = 0; k < a.size(); ++k)
     if (!same_element(a.type(), a.at(k), b.at(k))) return false;
   return true;

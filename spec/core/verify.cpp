@@ -146,9 +146,11 @@ private:
 
   Broken check_cast(const Term& t, std::span<const TermId> a) const {
     if (a.size() != 1) return fmt::format("a cast of {} arguments", a.size());
-    if (t.operation > static_cast<std::uint8_t>(CastMode::Exact)) return "no mode of cast";
+    if (t.operation > static_cast<std::uint8_t>(CastMode::Reinterpret)) return "no mode of cast";
     const auto mode = static_cast<CastMode>(t.operation);
     const ElementType from = type(a[0]);
+    if (mode == CastMode::Reinterpret)
+      return machine_number(from) && machine_number(t.type) && bits_of(from) == bits_of(t.type) ? Broken() : fmt::format("the bits of {} as {}", text_of(from), text_of(t.type));
     const bool scale_mode = mode != CastMode::Plain && mode != CastMode::Saturate && mode != CastMode::Exact;
     if (scale_mode && t.type != ElementType::F8E8M0) return fmt::format("a mode of f8e8m0 for {}", text_of(t.type));
     const ElementType other = from == ElementType::String ? t.type : from;

@@ -20,7 +20,7 @@ constexpr std::array Rows{
     Row{"max", Builtin::Maximum}, Row{"all", Builtin::All}, Row{"any", Builtin::Any}, Row{"refuse", Builtin::Refuse}, Row{"split", Builtin::Split},
     Row{"chars", Builtin::Chars}, Row{"replace", Builtin::Replace}, Row{"bits_of", Builtin::BitsOf}, Row{"is_float", Builtin::IsFloat},
     Row{"is_int", Builtin::IsInteger}, Row{"is_signed", Builtin::IsSigned}, Row{"is_complex", Builtin::IsComplex}, Row{"lowest", Builtin::Lowest},
-    Row{"highest", Builtin::Highest}, Row{"wide", Builtin::Wide}, Row{"cast", Builtin::Cast}, Row{"exactly", Builtin::Exactly},
+    Row{"highest", Builtin::Highest}, Row{"wide", Builtin::Wide}, Row{"cast", Builtin::Cast}, Row{"bits", Builtin::Bits}, Row{"exactly", Builtin::Exactly},
     Row{"unspecified", Builtin::Unspecified}, Row{"random", Builtin::Random}, Row{"encoding", Builtin::Encoding}, Row{"measured", Builtin::Measured}, Row{"int", Builtin::Integer},
     Row{"real", Builtin::Real}, Row{"host", Builtin::Host},
 };

@@ -22,7 +22,7 @@ enum class Builtin : std::uint8_t {
   // of types
   BitsOf, IsFloat, IsInteger, IsSigned, IsComplex, Lowest, Highest, Wide,
   // of elements
-  Cast, Exactly, Unspecified, Random, Encoding, Measured, Integer, Real,
+  Cast, Bits, Exactly, Unspecified, Random, Encoding, Measured, Integer, Real,
   // a scalar primitive: BuiltinName::primitive
   Primitive,
   // an element type

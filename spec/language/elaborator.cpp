@@ -296,6 +296,7 @@ std::optional<std::vector<ElementType>> type_set(std::string_view name) {
   if (name == "unsigned") return Unsigned;
   if (name == "complex") return Complex;
   if (name == "fp8") return Fp8;
+  if (name == "fp6") return std::vector<T>{T::F6E2M3, T::F6E3M2};
   if (name == "numeric") return join({Floats, Integers});
   if (name == "any") return join({Floats, Integers, {T::Bool, T::String}, Complex, Fp8, {T::F4E2M1, T::I4, T::U4, T::I2, T::U2}});
   if (auto t = element_type_named(name)) return std::vector<T>{*t};
@@ -306,7 +307,7 @@ std::optional<ElementType> element_type_numbered(std::string_view op, std::int64
   using T = ElementType;
   (void)op;  // ONNX's numbering serves every dialect that stores element types as integers
   static constexpr T Onnx[] = {T::F32, T::F32, T::U8, T::I8, T::U16, T::I16, T::I32, T::I64, T::String, T::Bool, T::F16, T::F64, T::U32, T::U64, T::C64,
-                               T::C128, T::BF16, T::F8E4M3FN, T::F8E4M3FNUZ, T::F8E5M2, T::F8E5M2FNUZ, T::U4, T::I4, T::F4E2M1, T::F8E8M0, T::U2, T::I2};
+                               T::C128, T::BF16, T::F8E4M3FN, T::F8E4M3FNUZ, T::F8E5M2, T::F8E5M2FNUZ, T::U4, T::I4, T::F4E2M1, T::F8E8M0, T::U2, T::I2, T::F6E2M3, T::F6E3M2};
   if (number < 1 || number >= static_cast<std::int64_t>(std::size(Onnx))) return std::nullopt;
   return Onnx[number];
 }

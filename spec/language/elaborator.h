@@ -222,6 +222,7 @@ private:
   Value values_of(const Context& c, Position at, core::TensorId t);
   Value cast_static(const Context& c, Position at, ElementType type, CastMode mode, const Value& x);
   Value exactly(const Context& c, Position at, std::span<const Value> arguments);
+  Value reinterpreted(const Context& c, Position at, std::span<const Value> arguments);
   Value random(const Context& c, Position at, std::span<const Value> arguments);
   Value encoding(const Context& c, Position at, std::span<const Value> arguments);
   Value measured(const Context& c, Position at, const Value& x);

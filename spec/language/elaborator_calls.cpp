@@ -150,6 +150,7 @@ Value Elaborator::call_builtin(const Context& c, Position at, Builtin b, std::sp
     case Builtin::Highest:
     case Builtin::Wide: return call_type_builtin(c, at, b, a);
     case Builtin::Cast:
+    case Builtin::Bits:
     case Builtin::Exactly:
     case Builtin::Unspecified:
     case Builtin::Random:
@@ -346,6 +347,7 @@ Value Elaborator::eval_cast(const Context& c, Position at, std::span<const Value
   const bool text = (from == ElementType::String || type == ElementType::String) && (bits_of(other) > 0 || other == ElementType::Z);
   if (text && type == ElementType::Z) fail(c, at, "a string is cast to an integer type, not to Z");
   if (text && !is_complex(other)) return Value::of_term(b_.cast(type, t, mode));
+  if (is_complex(type) && from != ElementType::String && from != ElementType::R && mode == CastMode::Plain) return Value::of_term(b_.cast(type, t, mode));
   if (from == ElementType::String || type == ElementType::String || is_complex(from) || is_complex(type))
     fail(c, at, fmt::format("cast from {} to {} is not defined in this edition", name_of(from), name_of(type)), ErrorKind::Unsupported);
   if (type == ElementType::R) return to_real(c, at, x);
@@ -361,6 +363,19 @@ Value Elaborator::eval_cast(const Context& c, Position at, std::span<const Value
   return of_term(b_.cast(type, t, mode));
 }
 
+Value Elaborator::reinterpreted(const Context& c, Position at, std::span<const Value> a) {
+  need(c, at, "bits", a, 2, 2);
+  const ElementType type = type_argument(c, at, a[0]);
+  const Value x = scalar(c, at, a[1]);
+  if (!x.is(Tag::Term)) fail(c, at, fmt::format("{} has no element type whose bits could be read", describe_kind(x)), ErrorKind::Definition, "bits(T, e) takes an element; cast(U, ...) makes one of a number");
+  const ElementType from = b_.type_of(x.term);
+  const auto has_bits = [](ElementType t) { return is_float(t) || is_integer(t) || is_complex(t); };
+  if (!has_bits(from) || !has_bits(type) || bits_of(from) != bits_of(type))
+    fail(c, at, fmt::format("the bits of an element of type {} are no element of type {}: they need the same number of bits", name_of(from), name_of(type)));
+  mark(c, at);
+  return Value::of_term(b_.cast(type, x.term, CastMode::Reinterpret));
+}
+
 Value Elaborator::exactly(const Context& c, Position at, std::span<const Value> a) {
   need(c, at, "exactly", a, 2, 2);
   const ElementType type = type_argument(c, at, a[0]);
@@ -371,6 +386,7 @@ Value Elaborator::exactly(const Context& c, Position at, std::span<const Value> 
   if (from == type) return Value::of_term(t);
   if (is_float(type) && tables_.contains(t)) return Value::of_term(to(c, at, x, type));
   if (from != ElementType::R && from != ElementType::Z) fail(c, at, fmt::format("exactly rounds a real, not an element of type {}", name_of(from)));
+  if (is_complex(type)) return Value::of_term(b_.cast(type, b_.cast(part_of(type), to(c, at, x, ElementType::R), CastMode::Exact), CastMode::Plain));
   if (!is_float(type) && !is_integer(type)) fail(c, at, fmt::format("a real is not rounded to {}", name_of(type)));
   return Value::of_term(b_.cast(type, to(c, at, x, ElementType::R), CastMode::Exact));
 }
@@ -426,6 +442,7 @@ Value Elaborator::call_element_builtin(const Context& c, Position at, Builtin b,
   mark(c, at);
   switch (b) {
     case Builtin::Cast: return eval_cast(c, at, a);
+    case Builtin::Bits: return reinterpreted(c, at, a);
     case Builtin::Exactly: return exactly(c, at, a);
     case Builtin::Unspecified: need(c, at, "unspecified", a, 1, 1); return Value::of_term(b_.unspecified(type_argument(c, at, a[0])));
     case Builtin::Random: return random(c, at, a);

@@ -95,6 +95,7 @@ std::optional<TermId> Elaborator::number_as(const Context& c, Position at, const
     return b_.constant(type, *bits);
   }
   if (is_float(type)) return b_.constant(type, e.round_to(type, CastMode::Plain));
+  if (is_complex(type)) return b_.cast(type, b_.constant(part_of(type), e.round_to(part_of(type), CastMode::Plain)), CastMode::Plain);
   return std::nullopt;
 }
 

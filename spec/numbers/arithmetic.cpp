@@ -41,6 +41,8 @@ template <ElementType T> Bits host_float(P primitive, Bits a, Bits b) {
 Bits host_float(P primitive, ElementType type, Bits a, Bits b) {
   switch (type) {
     case ElementType::F4E2M1: return host_float<ElementType::F4E2M1>(primitive, a, b);
+    case ElementType::F6E2M3: return host_float<ElementType::F6E2M3>(primitive, a, b);
+    case ElementType::F6E3M2: return host_float<ElementType::F6E3M2>(primitive, a, b);
     case ElementType::F8E4M3FN: return host_float<ElementType::F8E4M3FN>(primitive, a, b);
     case ElementType::F8E4M3FNUZ: return host_float<ElementType::F8E4M3FNUZ>(primitive, a, b);
     case ElementType::F8E5M2: return host_float<ElementType::F8E5M2>(primitive, a, b);

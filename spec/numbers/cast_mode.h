@@ -11,6 +11,7 @@ enum class CastMode : std::uint8_t {
   Up, Down, Nearest,                          // F8E8M0 only: rounding of the scale
   SaturateUp, SaturateDown, SaturateNearest,  // F8E8M0 only, clamped to its range
   Exact,     // from R: `exactly(T, e)`, rounded once, half to even (integers too, held to their limits)
+  Reinterpret,  // `bits(T, e)`: the same bits, between types of one width; bool, Z and R have none
 };
 
 }  // namespace ulpian

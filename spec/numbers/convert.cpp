@@ -26,7 +26,8 @@ Rounding rounding_of(CastMode mode) {
     case CastMode::Saturate:
     case CastMode::Nearest:
     case CastMode::SaturateNearest:
-    case CastMode::Exact: return Rounding::HalfEven;
+    case CastMode::Exact:
+    case CastMode::Reinterpret: return Rounding::HalfEven;
   }
   return Rounding::HalfEven;
 }
@@ -123,6 +124,10 @@ Bits convert(ElementType from, ElementType to, Bits a, CastMode mode) {
   ensure(!is_for_scale(mode) || to == ElementType::F8E8M0, "a mode of f8e8m0, asked of " + std::string(name_of(to)));
   ensure((is_float(from) || is_machine_integer(from)) && (is_float(to) || is_machine_integer(to)),
          std::string(name_of(from)) + " to " + std::string(name_of(to)));
+  if (mode == CastMode::Reinterpret) {
+    ensure(bits_of(from) == bits_of(to), "the bits of " + std::string(name_of(from)) + " as " + std::string(name_of(to)));
+    return a;
+  }
   if (from == to && (mode == CastMode::Plain || mode == CastMode::Exact)) return a;
   if (to == ElementType::Bool) return is_zero(from, a) ? 0 : 1;
   if (!is_float(from)) return integer_to_any(from, to, a, mode);

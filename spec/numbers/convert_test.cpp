@@ -33,7 +33,7 @@ const IntegerFacts* integer(T type) {
   return nullptr;
 }
 constexpr T AllTypes[] = {T::Bool, T::I2,  T::I4,  T::I8,     T::I16,      T::I32,        T::I64,    T::U2,         T::U4,     T::U8,  T::U16, T::U32,
-                          T::U64,  T::F4E2M1, T::F8E4M3FN, T::F8E4M3FNUZ, T::F8E5M2, T::F8E5M2FNUZ, T::F8E8M0, T::F16, T::BF16, T::F32, T::F64};
+                          T::U64,  T::F4E2M1, T::F6E2M3, T::F6E3M2, T::F8E4M3FN, T::F8E4M3FNUZ, T::F8E5M2, T::F8E5M2FNUZ, T::F8E8M0, T::F16, T::BF16, T::F32, T::F64};
 int width_of(T type) { return integer(type) != nullptr ? integer(type)->width : type == T::Bool ? 1 : oracle::format(type).width; }
 
 // A source element's value: a whole number, or a double.
@@ -204,6 +204,8 @@ TEST(ConvertTable, fp8_special_values_are_those_of_the_onnx_cast_page) {
     }
   EXPECT_EQ(from_double(T::F4E2M1, std::nan("")), 0x7u);  // ONNX, "Float stored in 4 bits": NaN becomes 6
   EXPECT_EQ(from_double(T::F4E2M1, -inf), 0xfu);
+  EXPECT_EQ(from_double(T::F6E2M3, -inf), 0x3fu);
+  EXPECT_EQ(from_double(T::F6E3M2, std::nan("")), 0x1fu);
 }
 
 TEST(ConvertTable, named_values) {

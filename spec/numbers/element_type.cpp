@@ -31,6 +31,8 @@ constexpr std::array<Row, ElementTypeCount> Rows{{
     {ElementType::U32, "u32", Family::Unsigned, 32},
     {ElementType::U64, "u64", Family::Unsigned, 64},
     {ElementType::F4E2M1, "f4e2m1", Family::Float, 4},
+    {ElementType::F6E2M3, "f6e2m3", Family::Float, 6},
+    {ElementType::F6E3M2, "f6e3m2", Family::Float, 6},
     {ElementType::F8E4M3FN, "f8e4m3fn", Family::Float, 8},
     {ElementType::F8E4M3FNUZ, "f8e4m3fnuz", Family::Float, 8},
     {ElementType::F8E5M2, "f8e5m2", Family::Float, 8},
@@ -74,6 +76,11 @@ bool is_integer(ElementType type) {
 }
 bool is_signed(ElementType type) { return row(type).family == Family::Signed; }
 bool is_complex(ElementType type) { return row(type).family == Family::Complex; }
+
+ElementType part_of(ElementType type) {
+  ensure(is_complex(type), "no parts of " + std::string(name_of(type)));
+  return type == ElementType::C64 ? ElementType::F32 : ElementType::F64;
+}
 
 std::optional<ElementType> wide(ElementType type) {
   if (is_float(type)) return row(type).bits < 32 ? ElementType::F32 : type;

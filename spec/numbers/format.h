@@ -40,7 +40,7 @@ struct FloatFormat {
     return 0;
   }
   // The canonical NaN, sign bit included (0x7fc00000 and its like). Formats without NaN yield their largest value instead, as ONNX
-  // casts NaN to f4e2m1.
+  // casts NaN to f4e2m1 and to fp6.
   constexpr Bits nan_code() const {
     switch (nan) {
       case Nan::Ieee: return infinity_code() | (Bits{1} << (fraction_bits - 1));
@@ -69,6 +69,8 @@ namespace detail {
 using Nan = FloatFormat::Nan;
 //                                              exp  frac  bias  infinity  sign   NaN
 inline constexpr FloatFormat FloatFormats[] = {{2,   1,    1,    false,    true,  Nan::None},          // f4e2m1
+                                               {2,   3,    1,    false,    true,  Nan::None},          // f6e2m3
+                                               {3,   2,    3,    false,    true,  Nan::None},          // f6e3m2
                                                {4,   3,    7,    false,    true,  Nan::AllOnes},       // f8e4m3fn
                                                {4,   3,    8,    false,    true,  Nan::NegativeZero},  // f8e4m3fnuz
                                                {5,   2,    15,   true,     true,  Nan::Ieee},          // f8e5m2

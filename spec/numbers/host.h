@@ -19,7 +19,7 @@ namespace ulpian {
 // at least 2p + 2, which makes the second rounding harmless where nothing underflows. Only bf16 underflows in f32, where f32 keeps sixteen
 // places more: a product of two 8-bit significands fits in them or lies below half of the least bf16, and a quotient of such is a tie or
 // differs from one by more than 2^-9 of the least bf16. (Not so a fused multiply-add.)
-// i2, i4 are stored sign-extended, u2, u4 zero-extended, f4e2m1 in the low bits.
+// i2, i4 are stored sign-extended, u2, u4 zero-extended, f4e2m1 and fp6 in the low bits.
 template <ElementType T> struct HostType;
 namespace detail {
 template <class S, class V, class A> struct HostTypes { using Storage = S; using Value = V; using Arithmetic = A; };
@@ -38,6 +38,8 @@ template <> struct HostType<ElementType::U16> : detail::HostTypes<std::uint16_t,
 template <> struct HostType<ElementType::U32> : detail::HostTypes<std::uint32_t, std::uint32_t, std::uint32_t> {};
 template <> struct HostType<ElementType::U64> : detail::HostTypes<std::uint64_t, std::uint64_t, std::uint64_t> {};
 template <> struct HostType<ElementType::F4E2M1> : detail::HostTypes<std::uint8_t, float, float> {};
+template <> struct HostType<ElementType::F6E2M3> : detail::HostTypes<std::uint8_t, float, float> {};
+template <> struct HostType<ElementType::F6E3M2> : detail::HostTypes<std::uint8_t, float, float> {};
 template <> struct HostType<ElementType::F8E4M3FN> : detail::HostTypes<std::uint8_t, float, float> {};
 template <> struct HostType<ElementType::F8E4M3FNUZ> : detail::HostTypes<std::uint8_t, float, float> {};
 template <> struct HostType<ElementType::F8E5M2> : detail::HostTypes<std::uint8_t, float, float> {};
@@ -115,7 +117,7 @@ constexpr float decode(const FloatFormat& f, Bits code) {
 
 template <ElementType T> constexpr std::array<float, 256> make_table() {
   std::array<float, 256> table{};
-  const Bits codes = T == ElementType::F4E2M1 ? 16 : 256;
+  const Bits codes = (format_of(T).sign_mask() | format_of(T).magnitude_mask()) + 1;
   for (Bits code = 0; code < 256; ++code) table[code] = decode(format_of(T), code % codes);
   return table;
 }
@@ -273,9 +275,9 @@ constexpr bool rounds_up(CastMode mode) { return mode == CastMode::Up || mode ==
 constexpr bool rounds_down(CastMode mode) { return mode == CastMode::Down || mode == CastMode::SaturateDown; }
 constexpr bool is_for_scale(CastMode mode) { return mode >= CastMode::Up && mode <= CastMode::SaturateNearest; }
 
-// As `convert`, on stored elements. CastMode::Exact is left to arithmetic.h.
+// As `convert`, on stored elements. CastMode::Exact and Reinterpret are left to arithmetic.h.
 template <ElementType From, ElementType To, CastMode Mode = CastMode::Plain> constexpr Storage<To> convert(Storage<From> a) {
-  static_assert(Mode != CastMode::Exact && (!is_for_scale(Mode) || To == ElementType::F8E8M0));
+  static_assert(Mode != CastMode::Exact && Mode != CastMode::Reinterpret && (!is_for_scale(Mode) || To == ElementType::F8E8M0));
   constexpr bool Saturate = saturates(Mode);
   if constexpr (From == To && Mode == CastMode::Plain) {
     return a;
@@ -342,6 +344,8 @@ template <class F> constexpr decltype(auto) with_element_type(ElementType type, 
     case ElementType::U32: return f.template operator()<ElementType::U32>();
     case ElementType::U64: return f.template operator()<ElementType::U64>();
     case ElementType::F4E2M1: return f.template operator()<ElementType::F4E2M1>();
+    case ElementType::F6E2M3: return f.template operator()<ElementType::F6E2M3>();
+    case ElementType::F6E3M2: return f.template operator()<ElementType::F6E3M2>();
     case ElementType::F8E4M3FN: return f.template operator()<ElementType::F8E4M3FN>();
     case ElementType::F8E4M3FNUZ: return f.template operator()<ElementType::F8E4M3FNUZ>();
     case ElementType::F8E5M2: return f.template operator()<ElementType::F8E5M2>();

@@ -20,6 +20,8 @@ struct Facts {
 };
 constexpr Facts AllFacts[] = {
     {T::F4E2M1, 1, 1, 0x7, 0, 0, 6, 0.5},
+    {T::F6E2M3, 3, 1, 0x1f, 0, 0, 7.5, 0.125},
+    {T::F6E3M2, 2, 3, 0x1f, 0, 0, 28, 0.0625},
     {T::F8E4M3FN, 3, 7, 0x7e, 0, 0x7f, 448, 0x1p-9},
     {T::F8E4M3FNUZ, 3, 8, 0x7f, 0, 0x80, 240, 0x1p-10},
     {T::F8E5M2, 2, 15, 0x7b, 0x7c, 0x7e, 57344, 0x1p-16},
@@ -60,6 +62,8 @@ template <T Type> void decodes_every_code() {
 }
 TEST(Host, decodes_every_code_of_every_narrow_float) {
   decodes_every_code<T::F4E2M1>();
+  decodes_every_code<T::F6E2M3>();
+  decodes_every_code<T::F6E3M2>();
   decodes_every_code<T::F8E4M3FN>();
   decodes_every_code<T::F8E4M3FNUZ>();
   decodes_every_code<T::F8E5M2>();
@@ -113,6 +117,8 @@ template <T Type> void rounds_to_nearest_from_both() {
 }
 TEST(Host, rounds_to_every_narrow_float_half_to_even) {
   rounds_to_nearest_from_both<T::F4E2M1>();
+  rounds_to_nearest_from_both<T::F6E2M3>();
+  rounds_to_nearest_from_both<T::F6E3M2>();
   rounds_to_nearest_from_both<T::F8E4M3FN>();
   rounds_to_nearest_from_both<T::F8E4M3FNUZ>();
   rounds_to_nearest_from_both<T::F8E5M2>();

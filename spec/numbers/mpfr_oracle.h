@@ -24,6 +24,8 @@ struct Format {
 };
 inline constexpr Format Formats[] = {
     {ElementType::F4E2M1, 4, 1, 1, 6, false, true, 0},
+    {ElementType::F6E2M3, 6, 3, 1, 7.5, false, true, 0},
+    {ElementType::F6E3M2, 6, 2, 3, 28, false, true, 0},
     {ElementType::F8E4M3FN, 8, 3, 7, 448, false, true, 0x7f},
     {ElementType::F8E4M3FNUZ, 8, 3, 8, 240, false, false, 0x80},
     {ElementType::F8E5M2, 8, 2, 15, 57344, true, true, 0x7e},
@@ -73,7 +75,7 @@ enum class ScaleRounding { Nearest, Up, Down };
 inline double out_of_range(const Format& f, bool negative, bool saturate) {
   if (f.type == ElementType::F8E8M0) return saturate ? (negative ? 0x1p-127 : f.largest) : std::nan("");
   double value = std::nan("");
-  if (saturate || f.type == ElementType::F4E2M1) value = f.largest;
+  if (saturate || f.nan == 0) value = f.largest;
   else if (f.infinity) value = std::numeric_limits<double>::infinity();
   return negative ? -value : value;
 }

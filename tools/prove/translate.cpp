@@ -119,7 +119,7 @@ z3::expr Translator::compute(TermId id, Scope& scope) {
       const ElementType from = program_.term(a[0]).type;
       // Exact where the wider type holds every value.
       const bool holds = is_integer(from) && is_integer(t.type) && bits_of(from) < bits_of(t.type) && (is_signed(t.type) || !is_signed(from));
-      if (from == t.type || holds) return term(a[0], scope);
+      if (static_cast<CastMode>(t.operation) != CastMode::Reinterpret && (from == t.type || holds)) return term(a[0], scope);
       return unknown(id, scope);
     }
     case TermKind::Select:

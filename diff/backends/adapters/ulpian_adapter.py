@@ -32,7 +32,7 @@ ALIGNMENT = 64
 # What NumPy calls an element type; the others travel as raw bits: u8 for those of at most 8 bits, u16 for bf16.
 NUMPY = {"bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32,
          "u64": np.uint64, "f16": np.float16, "f32": np.float32, "f64": np.float64, "c64": np.complex64, "c128": np.complex128}
-RAW = {"bf16": np.uint16, **{t: np.uint8 for t in ("i2", "i4", "u2", "u4", "f4e2m1", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0")}}
+RAW = {"bf16": np.uint16, **{t: np.uint8 for t in ("i2", "i4", "u2", "u4", "f4e2m1", "f6e2m3", "f6e3m2", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0")}}
 SUB_BYTE = {"i2": 2, "u2": 2, "i4": 4, "u4": 4, "f4e2m1": 4}
 
 

@@ -20,7 +20,7 @@ constexpr std::array Codes = {
     Row{ElementType::U64, 13},        Row{ElementType::C64, 14},    Row{ElementType::C128, 15},       Row{ElementType::BF16, 16},
     Row{ElementType::F8E4M3FN, 17},   Row{ElementType::F8E4M3FNUZ, 18}, Row{ElementType::F8E5M2, 19}, Row{ElementType::F8E5M2FNUZ, 20},
     Row{ElementType::U4, 21},         Row{ElementType::I4, 22},     Row{ElementType::F4E2M1, 23},     Row{ElementType::F8E8M0, 24},
-    Row{ElementType::U2, 25},         Row{ElementType::I2, 26},
+    Row{ElementType::U2, 25},         Row{ElementType::I2, 26},     Row{ElementType::F6E2M3, 27},     Row{ElementType::F6E3M2, 28},
 };
 
 }  // namespace
@@ -41,12 +41,7 @@ Result<ElementType> checked_element_type(std::int64_t code, const std::string& o
   if (const auto type = element_type_of_onnx(code)) return *type;
   Diagnostic d;
   if (code == 0) d.message = owner + " has no element type";
-  else if (code == 27 || code == 28) {
-    d.kind = ErrorKind::Unsupported;
-    d.message = fmt::format("{} has element type {}, which is not supported", owner, code == 27 ? "FLOAT6E2M3" : "FLOAT6E3M2");
-  } else {
-    d.message = fmt::format("{} has element type {}, which is none of ONNX's", owner, code);
-  }
+  else d.message = fmt::format("{} has element type {}, which is none of ONNX's", owner, code);
   return d;
 }
 

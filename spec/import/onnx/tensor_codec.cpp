@@ -30,19 +30,29 @@ int file_bits(ElementType type) { return type == ElementType::Bool ? 8 : bits_of
 std::int64_t packed_bytes(ElementType type, std::int64_t count) {
   const int bits = file_bits(type);
   if (bits >= 8) return count * (bits / 8);
-  const int per_byte = 8 / bits;
-  return count / per_byte + (count % per_byte != 0);
+  return count / 8 * bits + (count % 8 * bits + 7) / 8;
 }
 
-// The elements of the types of 2 and 4 bits are spread to one byte each, first element in the lowest bits.
-void unpack(ElementType type, const std::uint8_t* packed, Tensor& out) {
+// The elements of the types of 2, 4 and 6 bits are a stream of bits, first element in the lowest ones: each is spread to a byte.
+void unpack(ElementType type, std::span<const std::uint8_t> packed, Tensor& out) {
   const int bits = bits_of(type);
-  const int per_byte = 8 / bits;
-  const auto mask = static_cast<std::uint8_t>((1 << bits) - 1);
+  const unsigned mask = (1u << bits) - 1;
   auto* to = out.writable<std::uint8_t>();
-  for (std::int64_t k = 0; k < out.size(); ++k)
-    to[k] = static_cast<std::uint8_t>(packed[k / per_byte] >> (k % per_byte * bits)) & mask;
+  std::size_t byte = 0;
+  int shift = 0;
+  for (std::int64_t k = 0; k < out.size(); ++k) {
+    unsigned word = packed[byte];
+    if (shift + bits > 8) word |= static_cast<unsigned>(packed[byte + 1]) << 8;
+    to[k] = static_cast<std::uint8_t>((word >> shift) & mask);
+    shift += bits;
+    if (shift >= 8) ++byte, shift -= 8;
+  }
 }
+
+std::span<const std::uint8_t> octets(const void* data, std::size_t size) { return {static_cast<const std::uint8_t*>(data), size}; }
+
+// Whether an entry of int32_data is a byte of packed elements. Those of 6 bits, of which four take three bytes, have an entry each.
+bool shares_entries(ElementType type) { return file_bits(type) < 8 && 8 % file_bits(type) == 0; }
 
 Status check_bools(const Tensor& t, const std::string& owner) {
   const auto* data = t.data<std::uint8_t>();
@@ -83,7 +93,7 @@ std::int64_t entries_for(ElementType type, Field field, std::int64_t count) {
   if (type == ElementType::String) return count;
   if (field == Field::Raw) return packed_bytes(type, count);
   if (is_complex(type)) return 2 * count;
-  return file_bits(type) < 8 ? packed_bytes(type, count) : count;
+  return shares_entries(type) ? packed_bytes(type, count) : count;
 }
 
 std::int64_t memory_per_element(ElementType type) {
@@ -136,7 +146,7 @@ void copy_entries(const Entries& from, Tensor& out) {
 std::pair<std::int64_t, std::int64_t> int32_range(ElementType type) {
   const int bits = file_bits(type);
   if (type == ElementType::Bool) return {0, 1};
-  if (bits < 8) return {0, 255};  // a byte of packed elements
+  if (shares_entries(type)) return {0, 255};
   if (is_signed(type)) return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
   return {0, (std::int64_t{1} << bits) - 1};
 }
@@ -144,18 +154,18 @@ std::pair<std::int64_t, std::int64_t> int32_range(ElementType type) {
 Status from_int32(const ::onnx::TensorProto& p, const std::string& owner, Tensor& out) {
   const ElementType type = out.type();
   const auto [least, most] = int32_range(type);
-  const int bits = file_bits(type);
+  const bool shared = shares_entries(type);
   std::vector<std::uint8_t> packed;
-  if (bits < 8) packed.resize(static_cast<std::size_t>(p.int32_data_size()));
+  if (shared) packed.resize(static_cast<std::size_t>(p.int32_data_size()));
   const auto width = static_cast<std::size_t>(bytes_of(type));
   std::byte* to = out.writable_bytes().data();
   for (int k = 0; k < p.int32_data_size(); ++k) {
     const std::int32_t v = p.int32_data(k);
     if (v < least || v > most) return wrong(owner, fmt::format("entry {} of int32_data is {}; type {} admits {} to {}", k, v, name_of(type), least, most));
-    if (bits < 8) packed[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>(v);
+    if (shared) packed[static_cast<std::size_t>(k)] = static_cast<std::uint8_t>(v);
     else std::memcpy(to + static_cast<std::size_t>(k) * width, &v, width);
   }
-  if (bits < 8) unpack(type, packed.data(), out);
+  if (shared) unpack(type, packed, out);
   return success();
 }
 
@@ -174,7 +184,7 @@ Status from_uint64(const ::onnx::TensorProto& p, const std::string& owner, Tenso
 }
 
 Status from_raw(const std::string& raw, Tensor& out) {
-  if (bits_of(out.type()) < 8 && out.type() != ElementType::Bool) unpack(out.type(), reinterpret_cast<const std::uint8_t*>(raw.data()), out);
+  if (bits_of(out.type()) < 8 && out.type() != ElementType::Bool) unpack(out.type(), octets(raw.data(), raw.size()), out);
   else if (!raw.empty()) std::memcpy(out.writable_bytes().data(), raw.data(), raw.size());
   return success();
 }
@@ -242,7 +252,7 @@ Result<Tensor> decode_external(const ::onnx::TensorProto& p, const Plan& plan, c
   if (bits_of(plan.type) < 8 && plan.type != ElementType::Bool) packed.resize(needed);
   const auto target = packed.empty() ? out.writable_bytes() : std::span<std::byte>(packed);
   if (auto s = limits.external->read(place->location, place->offset, target.first(needed)); !s) return located(std::move(s).error());
-  if (!packed.empty()) unpack(plan.type, reinterpret_cast<const std::uint8_t*>(packed.data()), out);
+  if (!packed.empty()) unpack(plan.type, octets(packed.data(), packed.size()), out);
   return out;
 }
 
@@ -363,11 +373,15 @@ void encode(const Tensor& tensor, std::string_view name, ::onnx::TensorProto& ou
     return;
   }
   raw.assign(static_cast<std::size_t>(packed_bytes(tensor.type(), tensor.size())), '\0');
-  const int per_byte = 8 / bits;
+  std::size_t byte = 0;
+  int shift = 0;
   for (std::int64_t k = 0; k < tensor.size(); ++k) {
-    const int shifted = tensor.data<std::uint8_t>()[k] << (k % per_byte * bits);
-    auto& byte = raw[static_cast<std::size_t>(k / per_byte)];
-    byte = static_cast<char>(byte | shifted);
+    const int shifted = tensor.data<std::uint8_t>()[k] << shift;
+    raw[byte] = static_cast<char>(raw[byte] | shifted);
+    shift += bits;
+    if (shift < 8) continue;
+    ++byte, shift -= 8;
+    if (shift > 0) raw[byte] = static_cast<char>(shifted >> 8);
   }
 }
 

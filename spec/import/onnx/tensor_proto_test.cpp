@@ -53,6 +53,15 @@ TEST(TensorProto, TypedFieldsHoldWhatTheSchemaSays) {
   pairs.add_int32_data(0x01);
   const Bits expected[] = {0, 1, 2, 3, 1};
   for (int k = 0; k < 5; ++k) EXPECT_EQ(parse(pairs)->tensor.at(k), expected[k]);
+  // Of six bits: one an entry of int32_data; in raw_data four in three bytes, a stream whose first bits are the lowest.
+  auto entries = tensor(27, {2});
+  entries.add_int32_data(63);
+  entries.add_int32_data(1);
+  EXPECT_EQ(parse(entries)->tensor.at(0), 63u);
+  auto stream = tensor(28, {5});  // 1, 2, 3, 4, 63: 0b000100'000011'000010'000001, then 0b111111
+  stream.set_raw_data(std::string("\x81\x30\x10\x3f", 4));
+  const Bits six[] = {1, 2, 3, 4, 63};
+  for (int k = 0; k < 5; ++k) EXPECT_EQ(parse(stream)->tensor.at(k), six[k]);
   auto complex = tensor(14, {1});
   complex.add_float_data(1);
   complex.add_float_data(-2);
@@ -77,6 +86,7 @@ TEST(TensorProto, ValuesOutsideOfTheTypeAreErrors) {
   EXPECT_EQ(with(3, 128), "the tensor: entry 0 of int32_data is 128; type i8 admits -128 to 127 (t.pb)");
   EXPECT_EQ(with(10, 65536), "the tensor: entry 0 of int32_data is 65536; type f16 admits 0 to 65535 (t.pb)");
   EXPECT_EQ(with(9, 2), "the tensor: entry 0 of int32_data is 2; type bool admits 0 to 1 (t.pb)");
+  EXPECT_EQ(with(27, 64), "the tensor: entry 0 of int32_data is 64; type f6e2m3 admits 0 to 63 (t.pb)");
   EXPECT_EQ(with(21, 256), "the tensor: entry 0 of int32_data is 256; type u4 admits 0 to 255 (t.pb)");
   auto boolean = tensor(9, {2});
   boolean.set_raw_data(std::string("\1\3", 2));

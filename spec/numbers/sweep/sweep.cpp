@@ -58,6 +58,8 @@ template <T To> void to_narrow(std::uint32_t x) {
 void narrow(std::uint64_t step) {
   for_all(step, [](std::uint32_t x) {
     to_narrow<T::F4E2M1>(x);
+    to_narrow<T::F6E2M3>(x);
+    to_narrow<T::F6E3M2>(x);
     to_narrow<T::F8E4M3FN>(x);
     to_narrow<T::F8E4M3FNUZ>(x);
     to_narrow<T::F8E5M2>(x);

@@ -7,7 +7,7 @@ import onnx
 from onnx import defs
 
 NAMES = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool", "string": "string",
-         "complex64": "c64", "complex128": "c128", "float4e2m1": "f4e2m1"}
+         "complex64": "c64", "complex128": "c128", "float4e2m1": "f4e2m1", "float6e2m3": "f6e2m3", "float6e3m2": "f6e3m2"}
 NAMES |= {f"{long}{bits}": f"{short}{bits}" for long, short in (("int", "i"), ("uint", "u")) for bits in (2, 4, 8, 16, 32, 64)}
 NAMES |= {f"float8{kind}": f"f8{kind}" for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0")}
 KINDS = {"INT": "int", "FLOAT": "float", "STRING": "string", "TENSOR": "tensor", "SPARSE_TENSOR": "tensor", "GRAPH": "graph",

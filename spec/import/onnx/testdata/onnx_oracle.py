@@ -15,12 +15,13 @@ TYPES = {
     "bool": TensorProto.BOOL, "i2": TensorProto.INT2, "i4": TensorProto.INT4, "i8": TensorProto.INT8, "i16": TensorProto.INT16,
     "i32": TensorProto.INT32, "i64": TensorProto.INT64, "u2": TensorProto.UINT2, "u4": TensorProto.UINT4, "u8": TensorProto.UINT8,
     "u16": TensorProto.UINT16, "u32": TensorProto.UINT32, "u64": TensorProto.UINT64, "f4e2m1": TensorProto.FLOAT4E2M1,
+    "f6e2m3": TensorProto.FLOAT6E2M3, "f6e3m2": TensorProto.FLOAT6E3M2,
     "f8e4m3fn": TensorProto.FLOAT8E4M3FN, "f8e4m3fnuz": TensorProto.FLOAT8E4M3FNUZ, "f8e5m2": TensorProto.FLOAT8E5M2,
     "f8e5m2fnuz": TensorProto.FLOAT8E5M2FNUZ, "f8e8m0": TensorProto.FLOAT8E8M0, "f16": TensorProto.FLOAT16,
     "bf16": TensorProto.BFLOAT16, "f32": TensorProto.FLOAT, "f64": TensorProto.DOUBLE, "c64": TensorProto.COMPLEX64,
     "c128": TensorProto.COMPLEX128,
 }
-SUB_BYTE = {"i2": 2, "u2": 2, "i4": 4, "u4": 4, "f4e2m1": 4}
+SUB_BYTE = {"i2": 2, "u2": 2, "i4": 4, "u4": 4, "f4e2m1": 4, "f6e2m3": 6, "f6e3m2": 6}
 SHAPE = (3, 7)  # an odd number of elements: the last byte of packed ones is not full
 
 
