@@ -35,6 +35,15 @@ std::string show(ElementType t, Bits lower, Bits upper) {
   return fmt::format("[{}, {}]", show(t, lower), show(t, upper));
 }
 
+// Of strings and complex numbers, which have no intervals.
+std::string show(const Tensor& t, std::int64_t position) {
+  const auto k = static_cast<std::size_t>(position);
+  if (t.type() == ElementType::String) return fmt::format("{:?}", t.strings()[k]);
+  const bool narrow = t.type() == ElementType::C64;
+  const auto part = [&](std::size_t j) { return narrow ? fmt::format("{}", t.data<float>()[2 * k + j]) : fmt::format("{}", t.data<double>()[2 * k + j]); };
+  return fmt::format("({}, {})", part(0), part(1));
+}
+
 }  // namespace
 
 AllowedTensor AllowedTensor::exactly(const Tensor& values) {
@@ -84,6 +93,7 @@ bool AllowedTensor::is_exact(std::int64_t position) const {
 std::string AllowedTensor::describe(std::int64_t position) const {
   const std::uint8_t flags = flags_[static_cast<std::size_t>(position)];
   if (flags & Anything) return "anything";
+  if (opaque(type())) return show(lower_, position);
   std::string out;
   if (!(flags & Empty)) {
     if (flags & NotOneInterval)

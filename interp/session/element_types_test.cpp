@@ -119,6 +119,7 @@ TEST(ComplexNumbers, AreSinglesInTheAllowedAnswer) {
   const AllowedTensor set = allowed_of("in x: c64[N] out y: c64[N] y[i] = x[N - 1 - i]", x);
   EXPECT_TRUE(same_bytes(set.lower(), complex_tensor(E::C64, {{3, 4}, {1, -2}})));
   EXPECT_EQ(set.flags()[0], 0);
+  EXPECT_EQ(set.describe(0), "(3, 4)");
 }
 
 TEST(Reinterpretation, KeepsTheBits) {
