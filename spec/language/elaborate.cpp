@@ -33,6 +33,7 @@ void Elaborator::wrong_attribute(const OperatorDefinition& op, const Clause& c) 
 }
 
 Value Elaborator::dtype_attribute(const OperatorDefinition& op, const Clause& c, std::int64_t number) {
+  if (number == 0 && c.optional) return Value();  // ONNX's UNDEFINED, which schemas have as the default
   if (auto t = element_type_numbered(op.name, number)) return Value::of_type(*t);
   Context where;
   where.file = op.file;

@@ -346,6 +346,7 @@ private:
         break;
       case AttributeKind::Dtype:
         if (v.is(Tag::Type)) return std::string(name_of(v.type));
+        if (v.is(Tag::Integer)) return v.integer;
         break;
       case AttributeKind::Tensor: {
         Array array;
