@@ -8,6 +8,7 @@
 
 #include "interp/session/examples.h"
 #include "spec/language/elaborate.h"
+#include "spec/language/names.h"
 #include "tools/ulpian/command.h"
 #include "tools/ulpian/options.h"
 #include "tools/ulpian/printable.h"
@@ -132,7 +133,7 @@ int check(const Options& o, const Common& common) {
   if (o.check.prove) return check_proofs(*spec, definitions_of(**spec, names), o.check, common);
   Progress progress(common, "operator", names.size());
   std::size_t done = 0, definitions = 0, examples = 0, failed = 0;
-  json failures = json::array();
+  json failures = json::array(), untried = json::array();  // those without examples
   auto fail = [&](const std::string& title, const std::string& where, const std::string& what) {
     ++failed;
     if (common.json) failures.push_back({{"example", title}, {"place", where}, {"message", what}});
@@ -142,11 +143,17 @@ int check(const Options& o, const Common& common) {
     progress.at(++done, name);
     for (const language::OperatorDefinition* d : (*spec)->definitions(name)) {
       ++definitions;
-      auto all = language::examples_of(**spec, *d);
-      if (!all) {
-        fail(name, fmt::format("{}:{}", d->file->path, d->at.line), to_string(all.error()));
+      const std::string place = fmt::format("{}:{}", d->file->path, d->at.line);
+      if (const auto missing = language::missing_name(**spec, *d)) {
+        fail(name, place, to_string(*missing));
         continue;
       }
+      auto all = language::examples_of(**spec, *d);
+      if (!all) {
+        fail(name, place, to_string(all.error()));
+        continue;
+      }
+      if (all->empty()) untried.push_back(name);
       for (const language::Example& e : *all) {
         ++examples;
         const std::string where = fmt::format("{}:{}", e.place.file, e.place.line);
@@ -159,10 +166,13 @@ int check(const Options& o, const Common& common) {
     }
   }
   if (common.json)
-    fmt::print("{}\n", json{{"operators", names.size()}, {"definitions", definitions}, {"examples", examples}, {"failed", failed}, {"failures", failures}}.dump(2, ' ', false, json::error_handler_t::replace));
-  else
-    fmt::print("{} operators, {} definitions, {} examples: {}\n", names.size(), definitions, examples, failed ? fmt::format("{} fail", failed) : "all hold");
-  return failed ? UsageError : Success;
+    fmt::print("{}\n", json{{"operators", names.size()}, {"definitions", definitions}, {"examples", examples}, {"failed", failed}, {"failures", failures}, {"without_examples", untried}}.dump(2, ' ', false, json::error_handler_t::replace));
+  else {
+    for (const json& name : untried) fmt::print("{} has no example: its text is read, and nothing of it was run\n", printable(name.get<std::string>()));
+    fmt::print("{} operators, {} definitions, {} examples: {}\n", names.size(), definitions, examples,
+               failed ? fmt::format("{} fail", failed) : untried.empty() ? "all hold" : fmt::format("{} without examples", untried.size()));
+  }
+  return failed ? UsageError : untried.empty() ? Success : Undecided;
 }
 
 }  // namespace
@@ -192,7 +202,7 @@ void add_spec(CLI::App& app, Common& common, std::function<int()>& chosen) {
   k.add_option("--seed", o->check.seed, "With --sample: which")->type_name("N")->needs(mutants)->check(whole_number());
   k.add_option("--least", o->check.least, "With --mutants: status 1 if a definition's examples notice less than this")->type_name("PERCENT")->check(number_between(0, 100))->needs(mutants);
   k.add_option("--explained", o->check.explained, "With --mutants: a file of survivors and their reasons, in place of tools/mutants/explained.json")->type_name("FILE")->needs(mutants)->check(not_empty());
-  k.footer("Exit status: 0 all hold, 2 a definition or an example is wrong; --prove: 1 if something is refuted; --mutants: 1 if --least is not reached.\n");
+  k.footer("Exit status: 0 all hold, 2 a definition or an example is wrong, 3 a definition has no examples; --prove: 1 if something is refuted; --mutants: 1 if --least is not reached.\n");
   k.callback([o, &common, &chosen] { chosen = [o, &common] { return check(*o, common); }; });
 }
 

@@ -137,6 +137,16 @@ class Definitions(Case):
             spec = self.write("wrong.ulp", SOFTSQUARE.replace("float = 10", f"float = {default}"))
             self.expect(2, "run", m, "--spec", spec, "--inputs", self.inputs(np.zeros(2, np.float32)), says=("default", "limit", "no number", "wrong.ulp:5"))
 
+    def test_what_is_missing_is_told_without_an_example(self):
+        for text, words in (("y[i] = z[i]", "z is not defined"), ("require N > 0 \"none\"", "the output y is not defined"), ("y = onnx.Rellu(x)", "the operator onnx.Rellu is not defined")):
+            spec = self.write("wrong.ulp", "op com.example.Wrong {\n  in x: f32[N]\n  out y: f32[N]\n  " + text + "\n}\n")
+            p = self.expect(2, "spec", "check", "--spec", spec, "com.example.Wrong")
+            self.assertIn(words, p.out)
+            self.assertIn("wrong.ulp:", p.out)
+        spec = self.write("untried.ulp", "op com.example.Untried {\n  in x: f32[N]\n  out y: f32[N]\n  y[i] = x[i] + 1\n}\n")
+        self.assertIn("has no example", self.expect(3, "spec", "check", "--spec", spec, "com.example.Untried").out)
+        self.assertEqual(json.loads(self.expect(3, "spec", "check", "--spec", spec, "com.example.Untried", "--json").out)["without_examples"], ["com.example.Untried"])
+
 
 class Declared(Case):
     """What a model declares and does not keep: a type is an error, extents are a warning, as in other implementations."""
