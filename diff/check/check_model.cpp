@@ -1,19 +1,21 @@
 #include "diff/check/check_model.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "diff/check/programs.h"
+#include "diff/check/inside.h"
 #include "diff/check/regions.h"
 #include "diff/check/unit.h"
-#include "interp/session/graph_host.h"
 #include "spec/core/cut.h"
 #include "spec/import/onnx/export_onnx.h"
 
 namespace ulpian::diff {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
@@ -27,7 +29,7 @@ Verdict undecided(std::string reason) {
 class Checker {
 public:
   Checker(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Backend& backend, const CheckOptions& options)
-      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), initializer_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()) {
+      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), initializer_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()), inside_left_(std::make_shared<double>(options.inside_seconds)) {
     for (const auto& [id, tensor] : graph_.constants) values_[at(id)] = tensor, initializer_[at(id)] = true;
     for (const Node& n : graph_.nodes) {
       reads_.push_back(reads_of(graph_, n));
@@ -54,8 +56,7 @@ public:
     given_ = to_values(graph_, graph_.inputs, inputs);
     step("the uncut model");
     const Outcome uncut = run_program(backend_, model, given_, outputs_of(graph_));
-    if (const Outputs* answer = uncut.outputs())
-      for (const Value& v : answer->values) uncut_.push_back(datum_of(v));
+    if (const Outputs* answer = uncut.outputs()) uncut_ = in_order(graph_, answer->values);
     exposable(model);
     constants();
     transfers_ = uncut.outputs() != nullptr;
@@ -203,7 +204,7 @@ private:
     if (exposure == Exposure::Alone) out.exposure = Exposure::Alone;
     const Expectation expected = expect(n);
     out.verdict = out.exposure == Exposure::InPlace ? judge_listed(node, expected, got) : alone(n, expected, got);
-    if (has_body(node) && exit_status(out.verdict.verdict) != 0) look_inside(n, got, out.verdict);
+    if (has_body(node) && exit_status(out.verdict.verdict) != 0) look_inside(n, got, out);
     if (out.verdict.refused_by_both)
       for (ValueId id : node.outputs)
         if (id != AbsentValue) refused_[at(id)] = true;
@@ -257,73 +258,38 @@ private:
     return has_body(node) ? judge_as_unit(expected, data) : judge(expected, std::span<const Datum>(data));
   }
 
-  // A graph without inputs (a branch) as a model of its own, on the values that it captures. Where it gives the node's bits, its operators tell
-  // more than its sets, which widen from one to the next.
-  void look_inside(std::size_t n, const std::vector<std::optional<Datum>>& got, Verdict& v) {
+  // What runs in a node's graphs, where that tells more than its own verdict.
+  void look_inside(std::size_t n, const std::vector<std::optional<Datum>>& got, NodeCheck& out) {
     constexpr int MostDepth = 8;
-    if (depth_ >= MostDepth || judging_.options->limits.stopped()) return;
-    interp::for_each_body(graph_.nodes[n], [&](const Graph& body) {
-      if (!body.inputs.empty() || body.outputs.size() != got.size()) return;
-      const Part part = branch(n, body);
-      auto bytes = export_onnx(*part.graph);
-      if (!bytes) return;
+    if (depth_ >= MostDepth || *inside_left_ <= 0 || judging_.options->limits.stopped()) return;
+    const auto start = Clock::now();
+    const auto end = depth_ > 0 ? judging_.options->limits.deadline : start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*inside_left_));
+    const Part part = one_node(graph_, static_cast<int>(n), [&](ValueId id) { return &*values_[at(id)]; });
+    Data listed;
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      if (graph_.nodes[n].outputs[k] == AbsentValue) continue;
+      if (!got[k]) return;
+      listed.push_back(*got[k]);
+    }
+    const auto is_constant = [&](const std::string& name) {
+      return std::any_of(reads_[n].begin(), reads_[n].end(), [&](ValueId id) { return initializer_[at(id)] && graph_.values[at(id)].name == name; });
+    };
+    const auto check = [&](const std::shared_ptr<const Graph>& body, Bytes bytes, const Data& inputs) -> Result<BodyCheck> {
+      const double left = std::chrono::duration<double>(end - Clock::now()).count();
       CheckOptions options = *judging_.options;
       options.progress = nullptr;
-      Checker inside(judging_.specification, part.graph, backend_, options);
+      options.limits.deadline = std::min(options.limits.deadline, end);
+      options.second_opinion_seconds = std::min(*judging_.seconds_left, left);
+      options.region_seconds = std::min(options.region_seconds, left);
+      Checker inside(judging_.specification, body, backend_, options);
       inside.depth_ = depth_ + 1;
-      const auto m = inside.run(std::make_shared<const std::string>(std::move(*bytes)), part.inputs);
-      if (m && inside.gave(got)) take_inside(*part.graph, *m, v);
-    });
-  }
-
-  Part branch(std::size_t n, const Graph& body) const {
-    Graph graph = body;
-    graph.captured.clear();
-    Part out;
-    for (const auto& [id, name] : body.captured)
-      for (ValueId outer : reads_[n]) {
-        if (graph_.values[at(outer)].name != name) continue;
-        const Datum& value = *values_[at(outer)];
-        if (initializer_[at(outer)] && value.tensor()) {
-          graph.constants.emplace_back(id, *value.tensor());
-          break;
-        }
-        declare(graph.values[at(id)], value, true);
-        graph.inputs.push_back(id);
-        out.inputs.push_back(value);
-        break;
-      }
-    out.graph = std::make_shared<const Graph>(std::move(graph));
-    return out;
-  }
-
-  // Whether the uncut model's outputs were these.
-  bool gave(const std::vector<std::optional<Datum>>& wanted) const {
-    if (uncut_.size() != wanted.size()) return false;
-    for (std::size_t k = 0; k < wanted.size(); ++k)
-      if (wanted[k] && !same_value(uncut_[k], *wanted[k])) return false;
-    return true;
-  }
-
-  static void take_inside(const Graph& body, const ModelCheck& m, Verdict& v) {
-    const std::string where = fmt::format("its graph \"{}\"", body.name);
-    std::vector<const NodeCheck*> faults;
-    for (const NodeCheck& c : m.nodes)
-      if (c.verdict.verdict == m.whole.verdict) faults.push_back(&c);
-    if (exit_status(m.whole.verdict) == 0) {
-      // That the sets of all its operators together do not hold it stays to be told.
-      if (exit_status(v.verdict) == 1) v.reason += fmt::format("; operator by operator {} conforms", where);
-      else v.verdict = Class::Conforms, v.reason = fmt::format("operator by operator, in {}", where);
-      return;
-    }
-    if (exit_status(v.verdict) == 1 && exit_status(m.whole.verdict) != 1) return;
-    v.verdict = m.whole.verdict;
-    if (!m.transfers || faults.empty()) {
-      v.reason = fmt::format("in {}: {}", where, m.whole.reason);
-      return;
-    }
-    v.reason = fmt::format("in {}, {} ({}){}: {}", where, describe(body.nodes[faults[0]->node]), faults[0]->place, faults.size() > 1 ? fmt::format(" and {} more", faults.size() - 1) : "", faults[0]->verdict.reason);
-    v.witness = faults[0]->verdict.witness;
+      inside.inside_left_ = inside_left_;
+      auto m = inside.run(std::move(bytes), inputs);
+      if (!m) return std::move(m).error();
+      return BodyCheck{std::move(*m), std::move(inside.uncut_)};
+    };
+    diff::look_inside({judging_, part, &backend_, end, is_constant, check}, listed, out);
+    if (depth_ == 0) *inside_left_ -= std::chrono::duration<double>(Clock::now() - start).count();
   }
 
   Verdict alone(std::size_t n, const Expectation& expected, std::vector<std::optional<Datum>>& got) {
@@ -441,6 +407,7 @@ private:
   std::vector<std::vector<ValueId>> reads_;
   std::size_t done_ = 0;
   int depth_ = 0;  // of graphs inside graphs
+  std::shared_ptr<double> inside_left_;  // seconds for those
   Data uncut_;     // the uncut model's outputs
   bool transfers_ = false;
   ModelCheck out_;

@@ -23,6 +23,7 @@ struct CheckOptions {
   double node_seconds = 120;             // of one operator's evaluation
   double second_opinion_seconds = 60;    // of all the witnesses that are evaluated again before a violation is reported
   double region_seconds = 90;            // for finding out what an optimised model computes as one unit
+  double inside_seconds = 90;            // for looking into the graphs that operators hold
   std::function<void(std::size_t done, std::size_t total, const std::string& what)> progress;
 };
 
@@ -31,11 +32,19 @@ enum class Exposure : std::uint8_t {
   Alone,    // run alone, on the values that came in the whole model (or ours, where the backend gave none)
 };
 
+// An operator in a graph that another holds.
+struct InnerCheck {
+  std::string where;  // `its graph "body", trip 2`
+  std::string op, name, place;
+  Verdict verdict;
+};
+
 struct NodeCheck {
   std::size_t node = 0;
   std::string op, name, place;
   Exposure exposure = Exposure::InPlace;
   Verdict verdict;
+  std::vector<InnerCheck> inside;  // those that the verdict is about, where it is about operators of its graphs
 };
 
 // Operators of the uncut model between which nothing can be seen without changing the bits: judged as one unit.

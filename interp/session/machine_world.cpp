@@ -14,6 +14,7 @@ Result<MaybeTensors> run_program(const core::Program& program, std::span<const s
 }
 
 Result<std::vector<Datum>> MachineWorld::apply(const Graph& graph, std::span<const Datum> inputs, const Limits& limits) const {
+  if (options->run_body) return options->run_body(graph, inputs, captured);
   std::unique_ptr<Session>& session = (*bodies)[&graph];
   if (!session) {
     SessionOptions own;  // readings and progress are those of the nodes around

@@ -13,12 +13,18 @@
 
 namespace ulpian::interp {
 
+// Values of the graph around that a body reads, by name; null where there is none.
+template <typename T> using BasicCaptured = std::function<const BasicDatum<T>*(const std::string& name)>;
+using Captured = BasicCaptured<Tensor>;
+
 struct SessionOptions {
   Evaluator evaluator = Evaluator::Block;
   block::Options block;  // none of them changes a bit
   // By node: which reading of its definition, where one leaves a choice for the whole operator (language::Call::alternatives); else the first.
   std::vector<std::vector<std::uint8_t>> alternatives;
   bool is_body = false;  // of a node around, whose notes it shares
+  // Who runs the graphs that the graph's nodes hold, once per trip, if not the session: the definitions go on with what is given.
+  std::function<Result<std::vector<Datum>>(const Graph& body, std::span<const Datum> inputs, const Captured& captured)> run_body;
   // Called after each call, in order.
   std::function<void(std::size_t node, double seconds)> progress;
 };
@@ -30,10 +36,6 @@ struct RunNotes {
   // A call inside a body leaves a choice for the whole operator (language::Call::alternatives); the first reading was used.
   bool choices_inside = false;
 };
-
-// Values of the graph around that a body reads, by name; null where there is none.
-template <typename T> using BasicCaptured = std::function<const BasicDatum<T>*(const std::string& name)>;
-using Captured = BasicCaptured<Tensor>;
 
 class Session {
 public:

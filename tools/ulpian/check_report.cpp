@@ -116,6 +116,14 @@ const diff::KnownFault* known_fault(const BackendFacts& facts, const std::string
   return nullptr;
 }
 
+// Of a call: its own, else that of an operator in its graphs that its verdict is about.
+const diff::KnownFault* known_fault(const BackendFacts& facts, const std::string& version, const diff::NodeCheck& n) {
+  const diff::KnownFault* known = known_fault(facts, version, n.op, n.verdict);
+  for (const diff::InnerCheck& i : n.inside)
+    if (!known) known = known_fault(facts, version, i.op, i.verdict);
+  return known;
+}
+
 bool worth_telling(const diff::Verdict& v, bool all) {
   if (v.refused_by_both) return true;
   return v.verdict != diff::Class::Conforms && (v.verdict != diff::Class::Vacuous || all);
@@ -126,7 +134,7 @@ void print_details(const diff::ModelCheck& m, const BackendFacts& facts, bool al
     if (!worth_telling(n.verdict, all)) continue;
     fmt::print("\n{}: {}{} ({}){}\n", name_of(n.verdict.verdict), one_line(n.op), n.name.empty() ? "" : one_line(" \"" + n.name + "\""), one_line(n.place), n.exposure == diff::Exposure::Alone ? ", run alone" : "");
     print_verdict(n.verdict, "  ");
-    if (const diff::KnownFault* k = known_fault(facts, m.backend_version, n.op, n.verdict)) fmt::print("  perhaps known: {} ({})\n", one_line(k->reason), one_line(k->link));
+    if (const diff::KnownFault* k = known_fault(facts, m.backend_version, n)) fmt::print("  perhaps known: {} ({})\n", one_line(k->reason), one_line(k->link));
   }
 }
 
@@ -204,7 +212,13 @@ json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::st
     o["name"] = n.name;
     o["place"] = n.place;
     o["alone"] = n.exposure == diff::Exposure::Alone;
-    if (const diff::KnownFault* k = known_fault(facts, m.backend_version, n.op, n.verdict)) o["known"] = {{"reason", k->reason}, {"link", k->link}};
+    for (const diff::InnerCheck& i : n.inside) {
+      json inner = to_json(i.verdict);
+      inner.update({{"where", i.where}, {"op", i.op}, {"name", i.name}, {"place", i.place}});
+      if (const diff::KnownFault* k = known_fault(facts, m.backend_version, i.op, i.verdict)) inner["known"] = {{"reason", k->reason}, {"link", k->link}};
+      o["inside"].push_back(std::move(inner));
+    }
+    if (const diff::KnownFault* k = known_fault(facts, m.backend_version, n)) o["known"] = {{"reason", k->reason}, {"link", k->link}};
     j["operators"].push_back(std::move(o));
   }
   for (const diff::RegionCheck& r : m.regions) {

@@ -533,6 +533,29 @@ class Check(Case):
                 relu = json.loads(self.expect(1, *arguments, "--json").out)["checks"][0]["operators"][0]
                 self.assertEqual(relu.get("known"), {"reason": "a wrong maximum", "link": "https://example.org/1"} if named else None)
 
+    def test_a_fault_in_a_graph_that_an_operator_holds_is_named_and_known_by_the_inner_operator(self):
+        # The reference evaluator, whose exponential is 1 % off.
+        adapters = os.path.join(ROOT, "diff/backends/adapters")
+        wrong = self.write("wrong.py", "\n".join((
+            "import runpy, sys", f"sys.path.insert(0, {adapters!r})", "from onnx.reference.ops.op_exp import Exp", "right = Exp._run",
+            "Exp._run = lambda self, x: (right(self, x)[0] * x.dtype.type(1.01),)", f"runpy.run_path({adapters!r} + '/onnx_reference_adapter.py', run_name='__main__')")))
+        step = helper.make_graph([node("Exp", ["r"], ["e"]), node("Add", ["e", "s"], ["w"])], "step", [value("s"), value("r")], [value("w"), value("e")])
+        branch = helper.make_graph([node("Exp", ["x"], ["e"])], "t", [], [value("e")])
+        other = helper.make_graph([node("Relu", ["x"], ["o"])], "o", [], [value("o")])
+        scan = model([node("Scan", ["z", "x"], ["y", "all"], body=step, num_scan_inputs=1)], [value("z"), value("x", F32, [3, 2])], [value("y"), value("all", F32, [3, 2])])
+        either = model([node("If", ["c"], ["y"], then_branch=branch, else_branch=other)], [value("c", TensorProto.BOOL, []), value("x")], [value("y")])
+        known = {"backends": ["mine"], "verdicts": ["violation"], "operators": ["onnx.Exp"], "types": ["f32"], "reason": "1 % off", "link": "https://example.org/2"}
+        for m, inputs, where in ((scan, (np.zeros(2, np.float32), np.ones((3, 2), np.float32)), 'its graph "step", trip 1'), (either, (np.array(True), np.ones(2, np.float32)), 'its graph "t"')):
+            for operators, named in ((["onnx.Exp"], True), (["onnx.Add"], False)):
+                with self.subTest(where=where, operators=operators):
+                    mine = self.write("mine.json", json.dumps({"backends": [{"name": "mine", "command": ["{python}", wrong]}], "known": [{**known, "operators": operators}]}))
+                    arguments = ("check", self.save(m), "--backends", mine, "--backend", "mine", "--inputs", self.inputs(*inputs))
+                    text = self.expect(1, *arguments, says=f"in {where}, onnx.Exp").out
+                    self.assertEqual("perhaps known: 1 % off (https://example.org/2)" in text, named)
+                    call = json.loads(self.expect(1, *arguments, "--json").out)["checks"][0]["operators"][0]
+                    self.assertEqual([(i["op"], i["where"], i["class"], "known" in i) for i in call["inside"]], [("onnx.Exp", where, "violation", named)])
+                    self.assertEqual("known" in call, named)
+
     def test_outputs_made_elsewhere(self):
         m, x = self.save(CHAIN), np.array([[0.5, -2, 3], [0, 1, 2]], np.float32)
         y = np.exp(np.maximum(x, 0).astype(np.float64)).astype(np.float32)
