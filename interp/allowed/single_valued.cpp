@@ -13,6 +13,9 @@ using core::TensorKind;
 using core::TermId;
 using core::TermKind;
 
+// Numbers whose sums and products depend on their order and form. Of complex ones there are no sets: calls with such an operation end undecided.
+bool rounds(ElementType type) { return is_float(type) || is_complex(type); }
+
 bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unrounded) {
   const core::Term& t = p.term(id);
   if (t.type == ElementType::R) return true;
@@ -20,6 +23,7 @@ bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unr
   switch (t.kind) {
     case TermKind::Primitive: {
       const ElementType type = p.term(p.arguments_of(id)[0]).type;
+      if (is_complex(type)) return static_cast<Primitive>(t.operation) == Primitive::Multiply;
       return is_float(type) && profile.ulp(static_cast<Primitive>(t.operation), type) > 0.5;
     }
     case TermKind::Cast: {
@@ -31,7 +35,7 @@ bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unr
     }
     case TermKind::Reduce: {
       const auto kind = static_cast<ReduceKind>(t.operation);
-      return is_float(t.type) && (kind == ReduceKind::Sum || kind == ReduceKind::Dot || kind == ReduceKind::Product);
+      return rounds(t.type) && (kind == ReduceKind::Sum || kind == ReduceKind::Dot || kind == ReduceKind::Product);
     }
     case TermKind::Choice:
     case TermKind::Unspecified:
@@ -61,7 +65,7 @@ bool is_single_valued(const core::Program& p, const Profile& profile, bool unrou
       terms.insert(terms.end(), n.domain.begin(), n.domain.end());
       if (n.body != None) terms.push_back(n.body);
       if (n.kind == TensorKind::Scatter) {
-        if (n.scatter.mode == core::ScatterMode::Any || ((n.scatter.mode == core::ScatterMode::Add || n.scatter.mode == core::ScatterMode::Multiply) && is_float(n.type))) return false;
+        if (n.scatter.mode == core::ScatterMode::Any || ((n.scatter.mode == core::ScatterMode::Add || n.scatter.mode == core::ScatterMode::Multiply) && rounds(n.type))) return false;
         need(n.scatter.base);
         terms.insert(terms.end(), n.scatter.index.begin(), n.scatter.index.end());
         if (n.scatter.filter != None) terms.push_back(n.scatter.filter);

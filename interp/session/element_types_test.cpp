@@ -122,6 +122,23 @@ TEST(ComplexNumbers, AreSinglesInTheAllowedAnswer) {
   EXPECT_EQ(set.describe(0), "(3, 4)");
 }
 
+// Their sums may be taken in any order, and a product as three multiplications or with fused steps: the canonical answer is not the only member.
+TEST(ComplexNumbers, HaveNoSetsWhereOrderOrFormMatters) {
+  const Tensor x = complex_tensor(E::C64, {{1e8, 0}, {1, 0}, {-1e8, 0}});
+  const std::vector<std::optional<AllowedTensor>> given{AllowedTensor::exactly(x)};
+  const std::string head = "in x: c64[N] ";
+  for (const char* body : {"out y: c64[] y[] = sum(k < N) x[k]", "out y: c64[] y[] = prod(k < N) x[k]", "out y: c64[] y[] = dot(k < N) x[k] * x[k]", "out y: c64[N] y[i] = x[i] * x[i]",
+                           "out y: c64[1] y = scatter(u < N) x[u] at [0] into each(i < 1) x[i] by \"add\""}) {
+    const auto program = elaborated(head + body, {x});
+    ASSERT_TRUE(program) << to_string(program.error());
+    const auto sets = evaluate_allowed(*program, given, *profile_named("standard"), {});
+    ASSERT_FALSE(sets) << body;
+    EXPECT_EQ(sets.error().kind, ErrorKind::Unsupported) << to_string(sets.error());
+    EXPECT_TRUE(evaluate_allowed(*program, given, *profile_named("canonical"), {})) << body;
+  }
+  EXPECT_TRUE(evaluate_allowed(*elaborated(head + "out y: c64[N] y[i] = x[i] + x[0]", {x}), given, *profile_named("standard"), {}));
+}
+
 TEST(Reinterpretation, KeepsTheBits) {
   const auto from = [](std::string_view a, std::string_view b) {
     return "in x: " + std::string(a) + "[N] out y: " + std::string(b) + "[N] y[i] = bits(" + std::string(b) + ", x[i])";
