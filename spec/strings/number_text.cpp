@@ -54,12 +54,28 @@ std::optional<std::int64_t> exponent_of(std::string_view text) {
   return negative ? -value : value;
 }
 
-std::string plain(std::string digits, std::int64_t exponent) {  // digits * 10^exponent
-  if (exponent >= 0) return digits.append(static_cast<std::size_t>(exponent), '0');
-  const auto places = static_cast<std::size_t>(-exponent);
-  if (digits.size() <= places) digits.insert(0, places + 1 - digits.size(), '0');
-  digits.insert(digits.size() - places, ".");
-  return digits;
+struct Decimal {
+  std::int64_t digits = 0;
+  int exponent = 0;  // digits * 10^exponent
+};
+
+Decimal nearest_decimal(double value, int digits) {  // value > 0
+  std::string text = fmt::format("{:.{}e}", value, digits - 1);
+  const std::size_t e = text.find('e');
+  const int exponent = std::atoi(text.c_str() + e + 1) - (digits - 1);
+  text.resize(e);
+  std::erase(text, '.');
+  return {std::atoll(text.c_str()), exponent};
+}
+
+std::string plain(Decimal d) {
+  for (; d.digits % 10 == 0; ++d.exponent) d.digits /= 10;
+  std::string text = std::to_string(d.digits);
+  if (d.exponent >= 0) return text.append(static_cast<std::size_t>(d.exponent), '0');
+  const auto places = static_cast<std::size_t>(-d.exponent);
+  if (text.size() <= places) text.insert(0, places + 1 - text.size(), '0');
+  text.insert(text.size() - places, ".");
+  return text;
 }
 
 }  // namespace
@@ -104,12 +120,10 @@ std::string text_of_element(ElementType type, Bits bits) {
   if (value == 0) return sign + "0";
   constexpr int MostDigitsOfDouble = 17;
   for (int n = 1;; ++n) {
-    const std::string text = fmt::format("{:.{}e}", value < 0 ? -value : value, n - 1);
-    if (n < MostDigitsOfDouble && element_of_text(type, sign + text) != bits) continue;
-    const std::size_t e = text.find('e');
-    std::string digits = text.substr(0, 1);
-    if (n > 1) digits += text.substr(2, e - 2);
-    return sign + plain(std::move(digits), std::atoi(text.c_str() + e + 1) - (n - 1));
+    const Decimal nearest = nearest_decimal(value < 0 ? -value : value, n);
+    // Above a power of two elements are farther apart than below: the next decimal may read back where the nearest, below, does not.
+    for (const Decimal d : {nearest, Decimal{nearest.digits + 1, nearest.exponent}})
+      if (n == MostDigitsOfDouble || element_of_text(type, fmt::format("{}{}e{}", sign, d.digits, d.exponent)) == bits) return sign + plain(d);
   }
 }
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <random>
 
 namespace ulpian {
@@ -99,6 +101,25 @@ TEST(NumberText, AgreesWithTheStandardLibrary) {
       if (r.ec == std::errc::result_out_of_range) f = (x < 0 ? -1.0f : 1.0f) * (x * x < 1 ? 0.0f : std::numeric_limits<float>::infinity());
       return f32(f);
     }()) << std::string(scientific, stop);
+  }
+}
+
+// Above a power of two neighbours lie twice as far as below, so that the shortest text need not be the nearest of its length.
+TEST(NumberText, NoTextWithFewerDigitsReadsBack) {
+  const auto digits_of = [](std::string text) {
+    std::erase(text, '.');
+    const std::size_t first = text.find_first_not_of('0'), last = text.find_last_not_of('0');
+    return last + 1 - first;
+  };
+  for (int k = -1074; k < 1024; ++k) {
+    const double x = std::ldexp(1.0, k);
+    char text[40];
+    const auto stop = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific).ptr;
+    const std::string shortest(text, std::find(text, stop, 'e')), ours = text_of_element(T::F64, f64(x));
+    EXPECT_EQ(digits_of(ours), digits_of(shortest)) << ours;
+    double back = 0;
+    std::from_chars(ours.data(), ours.data() + ours.size(), back);
+    EXPECT_EQ(back, x) << ours;
   }
 }
 
