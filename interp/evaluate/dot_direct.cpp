@@ -167,8 +167,10 @@ public:
     const auto outers = static_cast<std::int64_t>(outer_out_.size()), items = p_.batch * outers;
     const double work = 2.0 * static_cast<double>(items * run_.length) * static_cast<double>(p_.rows * p_.positions) / 16;
     const std::int64_t tasks = threads == 1 ? 1 : std::min<std::int64_t>(items, threads * 8);
+    const std::int64_t bytes_of_sums = p_.rows * std::ranges::max_element(pieces_, {}, &Piece::vectors)->vectors * width_ * static_cast<std::int64_t>(sizeof(T));
+    runner_.need_memory(bytes_of_sums * threads);
     runner_.parallel(tasks, threads == 1 ? 0 : work, [&](std::int64_t task, int) {
-      AlignedBytes sums = aligned_bytes(static_cast<std::size_t>(p_.rows * 8 * width_) * sizeof(T));
+      AlignedBytes sums = aligned_bytes(static_cast<std::size_t>(bytes_of_sums));
       std::int64_t since = 0;
       for (std::int64_t k = items * task / tasks; k < items * (task + 1) / tasks; ++k) {
         item(k / outers, k % outers, reinterpret_cast<T*>(sums.get()));
