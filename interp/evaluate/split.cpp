@@ -164,77 +164,106 @@ private:
   NodeId atom_;
 };
 
+// A box of the tensor: its term, over variables of its own, and the place of its first element.
+struct Box {
+  NodeId root = None;
+  std::vector<VariableId> axes;
+  std::int64_t start = 0;
+};
+
+// The tensor cut into boxes, axis after axis.
+class Boxes {
+public:
+  Boxes(Nodes& nodes, NodeId root, const std::vector<VariableId>& axes) : nodes_(nodes), strides_(axes.size(), 1), all_{{root, axes, 0}}, replacement_(MaxVariables, None) {
+    for (std::size_t k = axes.size(); k-- > 1;) strides_[k - 1] = strides_[k] * extent(axes[k]);
+  }
+
+  // False if that makes too many boxes or variables.
+  bool cut(std::size_t axis) {
+    axis_ = axis;
+    fresh_.clear();
+    std::vector<Box> before = std::move(all_);
+    all_.clear();
+    for (const Box& box : before) {
+      std::vector<Part> parts;
+      if (!Cutter(nodes_, box.axes[axis]).follow(box.root, 0, extent(box.axes[axis]), 0, parts)) return false;
+      for (const Part& part : parts) {
+        auto uncut = piece(box, part.root, part.low, part.high - part.low);
+        if (!uncut || !cut_at_bends(std::move(*uncut)) || all_.size() > MostParts) return false;
+      }
+    }
+    return true;
+  }
+
+  const std::vector<Box>& all() const { return all_; }
+  std::int64_t stride(std::size_t axis) const { return strides_[axis]; }
+
+private:
+  std::int64_t extent(VariableId v) const { return nodes_.variable_data(v).extent; }
+
+  // Adds the box, cut where indices inside of its term bend; as it is if they bend often. False if there are no variables left.
+  bool cut_at_bends(Box uncut) {
+    const std::size_t before = all_.size();
+    Box rest = uncut;
+    for (int turn = 0; turn <= MostInner; ++turn) {
+      const std::int64_t length = extent(rest.axes[axis_]);
+      const std::int64_t at = Cutter(nodes_, rest.axes[axis_]).bend(rest.root, length);
+      if (at == length) {
+        all_.push_back(std::move(rest));
+        return true;
+      }
+      if (turn == MostInner) break;
+      auto first = piece(rest, rest.root, 0, at), second = piece(rest, rest.root, at, length - at);
+      if (!first || !second) return false;
+      all_.push_back(std::move(*first));
+      rest = std::move(*second);
+    }
+    all_.resize(before);
+    all_.push_back(std::move(uncut));
+    return true;
+  }
+
+  // The part of a box from `low` on, so many long; empty where there are no variables left.
+  std::optional<Box> piece(const Box& box, NodeId term, std::int64_t low, std::int64_t length) {
+    Box b{term, box.axes, box.start + low * strides_[axis_]};
+    const VariableId v = box.axes[axis_];
+    if (low == 0 && length == extent(v)) return b;
+    const auto at = fresh_.find(length);
+    if (at == fresh_.end() && nodes_.full()) return std::nullopt;
+    const VariableId w = at != fresh_.end() ? at->second : fresh_.emplace(length, nodes_.fresh(ElementType::Z, length)).first->second;
+    LinearForm shifted = nodes_.form_of(nodes_.variable(w));
+    shifted.constant += low;
+    replacement_[v] = nodes_.linear(std::move(shifted));
+    b.root = nodes_.substitute(term, replacement_);
+    replacement_[v] = None;
+    b.axes[axis_] = w;
+    return b;
+  }
+
+  Nodes& nodes_;
+  std::vector<std::int64_t> strides_;
+  std::vector<Box> all_;
+  std::size_t axis_ = 0;
+  std::map<std::int64_t, VariableId> fresh_;  // of this axis, by extent
+  std::vector<NodeId> replacement_;           // by variable; all None between uses
+};
+
 }  // namespace
 
-// Fills a tensor by parts, if its term has some; nothing has been added where it has none.
+// Fills a tensor by parts, if its term has some; no step has been added where it has none.
 bool Planner::map_parts(BufferId out, NodeId root, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset, std::uint32_t place) {
-  const Node& n = nodes_[root];
+  const Node n = nodes_[root];
   const bool may = n.kind == NodeKind::Select || n.kind == NodeKind::ReadElse || n.kind == NodeKind::Read;
   const double whole = volume(axes);
   if (!options_.split || !may || whole < LeastVolume || n.type == ElementType::R || n.type == ElementType::String || is_complex(n.type)) return false;
-  struct Box {
-    NodeId root;
-    Scope axes;
-    std::int64_t start = 0;
-  };
-  std::vector<Box> boxes{{root, axes, 0}};
-  std::vector<std::int64_t> strides(axes.size(), 1);
-  for (std::size_t k = axes.size(); k-- > 1;) strides[k - 1] = strides[k] * nodes_.variable_data(axes[k]).extent;
-  for (std::size_t k = 0; k < axes.size(); ++k) {
-    std::map<std::int64_t, VariableId> fresh;  // by extent
-    std::vector<Box> next;
-    std::vector<NodeId> replacement(MaxVariables, None);
-    // The part of a box from `low` on, so many long; empty where there are no variables left.
-    const auto piece = [&](const Box& box, NodeId term, std::int64_t low, std::int64_t length) -> std::optional<Box> {
-      Box b{term, box.axes, box.start + low * strides[k]};
-      const VariableId v = box.axes[k];
-      if (low == 0 && length == nodes_.variable_data(v).extent) return b;
-      const auto at = fresh.find(length);
-      if (at == fresh.end() && nodes_.full()) return std::nullopt;
-      const VariableId w = at != fresh.end() ? at->second : fresh.emplace(length, nodes_.fresh(ElementType::Z, length)).first->second;
-      LinearForm shifted = nodes_.form_of(nodes_.variable(w));
-      shifted.constant += low;
-      replacement[v] = nodes_.linear(std::move(shifted));
-      b.root = nodes_.substitute(term, replacement);
-      replacement[v] = None;
-      b.axes[k] = w;
-      return b;
-    };
-    for (const Box& box : boxes) {
-      const std::int64_t extent = nodes_.variable_data(box.axes[k]).extent;
-      std::vector<Part> parts;
-      if (!Cutter(nodes_, box.axes[k]).follow(box.root, 0, extent, 0, parts)) return false;
-      for (const Part& part : parts) {
-        const std::size_t before = next.size();
-        auto rest = piece(box, part.root, part.low, part.high - part.low);
-        if (!rest) return false;
-        const Box uncut = *rest;
-        for (int turn = 0;; ++turn) {
-          const std::int64_t length = nodes_.variable_data(rest->axes[k]).extent;
-          const std::int64_t at = Cutter(nodes_, rest->axes[k]).bend(rest->root, length);
-          if (at == length) break;
-          if (turn == MostInner) {
-            // It bends often: cut nowhere.
-            next.resize(before);
-            rest = uncut;
-            break;
-          }
-          auto first = piece(*rest, rest->root, 0, at), second = piece(*rest, rest->root, at, length - at);
-          if (!first || !second) return false;
-          next.push_back(std::move(*first));
-          rest = std::move(second);
-        }
-        next.push_back(std::move(*rest));
-        if (next.size() > MostParts) return false;
-      }
-    }
-    boxes = std::move(next);
-  }
-  if (boxes.size() == 1 || static_cast<double>(boxes.size()) * LeastPart > whole) return false;
+  Boxes boxes(nodes_, root, axes);
+  for (std::size_t k = 0; k < axes.size(); ++k)
+    if (!boxes.cut(k)) return false;
+  if (boxes.all().size() == 1 || static_cast<double>(boxes.all().size()) * LeastPart > whole) return false;
   // Marks of poison are numbered by step: one step alone can have them.
-  for (const Box& b : boxes)
+  for (const Box& b : boxes.all())
     if ((nodes_[b.root].flags & MayPoison) != 0) return false;
-  for (const Box& b : boxes) {
+  for (const Box& b : boxes.all()) {
     Step step;
     step.kind = StepKind::Map;
     step.out = out;
@@ -242,7 +271,7 @@ bool Planner::map_parts(BufferId out, NodeId root, const Scope& axes, const std:
     step.offset = offset;
     step.start = b.start;
     for (std::size_t k = 0; k < axes.size(); ++k)
-      if (const std::int64_t e = nodes_.variable_data(b.axes[k]).extent; e != 1) step.spread.emplace_back(e, strides[k]);
+      if (const std::int64_t e = nodes_.variable_data(b.axes[k]).extent; e != 1) step.spread.emplace_back(e, boxes.stride(k));
     if (step.spread.empty()) step.spread.emplace_back(1, 1);
     step.tape = tape_of({b.root}, b.axes);
     add(std::move(step), true);
