@@ -17,6 +17,7 @@ constexpr std::int64_t Depth = 384;               // positions per pass
 constexpr std::int64_t MostRowBytes = 512 * 1024; // of packed rows: they are read once for every piece of a run
 constexpr std::int64_t LeastRun = 8;
 constexpr std::int64_t MostStep = 64;
+constexpr std::int64_t MostMaskBytes = 8 << 20;
 
 std::int64_t step_along(const DotRead::Steps& steps, VariableId v) {
   for (const auto& [variable, step] : steps)
@@ -140,9 +141,17 @@ struct Piece {
   std::int64_t start = 0, count = 0;
   int vectors = 1;
 };
-// What of a run lies inside: the same for all runs whose checks begin alike.
+// The lanes of a run that lie inside, by position, and those that do at all positions.
+struct Inside {
+  std::vector<std::pair<std::int64_t, std::int64_t>> of_position;
+  std::int64_t low = 0, high = 0;
+};
+// The masks of a run's pieces (positions times vectors; empty: all lanes lie inside): the same for all runs whose checks begin alike. Those of
+// long runs are made when they are needed.
 struct RunMasks {
-  std::vector<std::vector<std::uint16_t>> of_piece;  // positions times vectors; empty: all
+  std::vector<std::int64_t> begins;
+  bool stored = false;
+  std::vector<std::vector<std::uint16_t>> of_piece;
 };
 
 template <class T> class DirectContraction {
@@ -167,16 +176,12 @@ public:
     const auto outers = static_cast<std::int64_t>(outer_out_.size()), items = p_.batch * outers;
     const double work = 2.0 * static_cast<double>(items * run_.length) * static_cast<double>(p_.rows * p_.positions) / 16;
     const std::int64_t tasks = threads == 1 ? 1 : std::min<std::int64_t>(items, threads * 8);
-    const std::int64_t bytes_of_sums = p_.rows * std::ranges::max_element(pieces_, {}, &Piece::vectors)->vectors * width_ * static_cast<std::int64_t>(sizeof(T));
-    runner_.need_memory(bytes_of_sums * threads);
+    const std::int64_t bytes_of_sums = p_.rows * most_vectors_ * width_ * static_cast<std::int64_t>(sizeof(T));
+    runner_.need_memory((bytes_of_sums + p_.positions * (16 + 2 * most_vectors_)) * threads);
     runner_.parallel(tasks, threads == 1 ? 0 : work, [&](std::int64_t task, int) {
       AlignedBytes sums = aligned_bytes(static_cast<std::size_t>(bytes_of_sums));
       std::int64_t since = 0;
-      for (std::int64_t k = items * task / tasks; k < items * (task + 1) / tasks; ++k) {
-        item(k / outers, k % outers, reinterpret_cast<T*>(sums.get()));
-        since += run_.length * p_.rows * p_.positions;
-        if (since > (std::int64_t{1} << 24)) runner_.check_limits(), since = 0;
-      }
+      for (std::int64_t k = items * task / tasks; k < items * (task + 1) / tasks; ++k) item(k / outers, k % outers, reinterpret_cast<T*>(sums.get()), since);
     });
   }
 
@@ -192,15 +197,15 @@ private:
 
   void cut() {
     const std::int64_t most = kernels_.direct_vectors(static_cast<int>(std::min<std::int64_t>(p_.rows, kernels_.rows)));
-    const std::int64_t vectors = (run_.length + width_ - 1) / width_, calls = (vectors + most - 1) / most;
-    std::int64_t done = 0;
-    for (std::int64_t k = 0; k < calls; ++k) {
-      const std::int64_t now = vectors * (k + 1) / calls - vectors * k / calls;
-      // The last piece goes back to where it is whole; what it does again comes out the same.
-      const std::int64_t start = std::max<std::int64_t>(0, std::min(done, run_.length - now * width_));
-      pieces_.push_back({start, std::min(now * width_, run_.length - start), static_cast<int>(now)});
-      done += now * width_;
-    }
+    vectors_ = (run_.length + width_ - 1) / width_;
+    pieces_ = (vectors_ + most - 1) / most;
+    most_vectors_ = (vectors_ + pieces_ - 1) / pieces_;
+  }
+  Piece piece_of(std::int64_t k) const {
+    const std::int64_t done = vectors_ * k / pieces_, now = vectors_ * (k + 1) / pieces_ - done;
+    // The last piece goes back to where it is whole; what it does again comes out the same.
+    const std::int64_t start = std::max<std::int64_t>(0, std::min(done * width_, run_.length - now * width_));
+    return {start, std::min(now * width_, run_.length - start), static_cast<int>(now)};
   }
 
   // Panels as the kernel takes them, for every batch index that they depend on.
@@ -253,81 +258,105 @@ private:
     }
   }
 
-  // Per run, which of its elements lie inside.
-  void find_masks() {
-    struct Sums {
-      std::int64_t constant, low, high, step, extent;  // of the index over positions and lanes
-      std::vector<std::int64_t> batch, outer, positions;
-    };
-    std::vector<Sums> checks;
+  // A check of the lanes' read: its index where a run begins, what positions add to it, and between what it stays from there.
+  struct Check {
+    std::int64_t constant, low, high, step, extent;
+    std::vector<std::int64_t> batch, outer, positions;
+  };
+  static constexpr std::int64_t Satisfied = std::numeric_limits<std::int64_t>::max();
+
+  void find_checks() {
     const std::span<const DotAxis> outer(p_.lane_axes.data(), run_.axes);
     for (const auto& c : p_.lane_read.checks) {
-      Sums s{c.constant + around(c.steps), 0, 0, step_along(c.steps, p_.lane_axes.back().variable), c.extent, sums_over(p_.batch_axes, c.steps), sums_over(outer, c.steps),
-             sums_over(p_.position_axes, c.steps)};
+      Check s{c.constant + around(c.steps), 0, 0, step_along(c.steps, p_.lane_axes.back().variable), c.extent, sums_over(p_.batch_axes, c.steps), sums_over(outer, c.steps),
+              sums_over(p_.position_axes, c.steps)};
       s.low = *std::ranges::min_element(s.positions) + std::min<std::int64_t>(0, s.step * (run_.length - 1));
       s.high = *std::ranges::max_element(s.positions) + std::max<std::int64_t>(0, s.step * (run_.length - 1));
-      checks.push_back(std::move(s));
+      checks_.push_back(std::move(s));
     }
-    constexpr std::int64_t Satisfied = std::numeric_limits<std::int64_t>::max();
+  }
+
+  // Per run, which of its elements lie inside.
+  void find_masks() {
+    find_checks();
     std::map<std::vector<std::int64_t>, std::uint32_t> known;
-    std::vector<std::int64_t> begins(checks.size());
+    std::vector<std::int64_t> begins(checks_.size());
     const std::size_t outers = outer_out_.size();
     masks_of_.reserve(static_cast<std::size_t>(p_.batch) * outers);
     for (std::size_t b = 0; b < static_cast<std::size_t>(p_.batch); ++b)
       for (std::size_t o = 0; o < outers; ++o) {
-        if (checks.empty() && !masks_.empty()) {
+        if (checks_.empty() && !masks_.empty()) {
           masks_of_.push_back(0);
           continue;
         }
-        for (std::size_t c = 0; c < checks.size(); ++c) {
-          const Sums& s = checks[c];
+        for (std::size_t c = 0; c < checks_.size(); ++c) {
+          const Check& s = checks_[c];
           const std::int64_t at = s.constant + s.batch[b] + s.outer[o];
           begins[c] = at + s.low >= 0 && at + s.high < s.extent ? Satisfied : at;
         }
         const auto [found, fresh] = known.try_emplace(begins, static_cast<std::uint32_t>(masks_.size()));
-        if (fresh) {
-          if (masks_.size() % 16 == 15) runner_.check_limits();
-          RunMasks& m = masks_.emplace_back();
-          std::vector<std::pair<std::int64_t, std::int64_t>> inside(static_cast<std::size_t>(p_.positions), {0, run_.length});
-          for (std::size_t c = 0; c < checks.size(); ++c)
-            if (begins[c] != Satisfied)
-              for (std::size_t k = 0; k < inside.size(); ++k)
-                narrow(begins[c] + checks[c].positions[k], checks[c].step, checks[c].extent, inside[k].first, inside[k].second);
-          for (const Piece& piece : pieces_) m.of_piece.push_back(mask_of(piece, inside));
-        }
+        if (fresh) add_masks(begins);
         masks_of_.push_back(found->second);
       }
   }
 
-  std::vector<std::uint16_t> mask_of(const Piece& piece, std::span<const std::pair<std::int64_t, std::int64_t>> inside) {
-    const std::int64_t lanes = piece.vectors * width_;
-    bool all = piece.count == lanes;
-    for (const auto& [low, high] : inside) all = all && low <= piece.start && piece.start + piece.count <= high;
-    std::vector<std::uint16_t> mask;
-    if (all) return mask;
-    mask.reserve(inside.size() * static_cast<std::size_t>(piece.vectors));
-    runner_.need_memory(mask_bytes_ += static_cast<std::int64_t>(mask.capacity() * sizeof(std::uint16_t)));
+  void add_masks(const std::vector<std::int64_t>& begins) {
+    if (masks_.size() % 16 == 15) runner_.check_limits();
+    RunMasks& m = masks_.emplace_back();
+    m.begins = begins;
+    const std::int64_t bytes = vectors_ * p_.positions * 2 + pieces_ * static_cast<std::int64_t>(sizeof(m.of_piece[0]));
+    if (bytes > MostMaskBytes - mask_bytes_) return;
+    runner_.need_memory(mask_bytes_ += bytes);
+    m.stored = true;
+    const Inside inside = inside_of(begins);
+    m.of_piece.resize(static_cast<std::size_t>(pieces_));
+    for (std::int64_t k = 0; k < pieces_; ++k) fill_mask(piece_of(k), inside, m.of_piece[static_cast<std::size_t>(k)]);
+  }
+
+  Inside inside_of(const std::vector<std::int64_t>& begins) const {
+    Inside inside{std::vector<std::pair<std::int64_t, std::int64_t>>(static_cast<std::size_t>(p_.positions), {0, run_.length}), 0, run_.length};
+    for (std::size_t c = 0; c < checks_.size(); ++c)
+      if (begins[c] != Satisfied)
+        for (std::size_t k = 0; k < inside.of_position.size(); ++k)
+          narrow(begins[c] + checks_[c].positions[k], checks_[c].step, checks_[c].extent, inside.of_position[k].first, inside.of_position[k].second);
+    for (const auto& [low, high] : inside.of_position) {
+      inside.low = std::max(inside.low, low);
+      inside.high = std::min(inside.high, high);
+    }
+    return inside;
+  }
+
+  // Left empty where all lanes of the piece are elements that lie inside.
+  void fill_mask(const Piece& piece, const Inside& inside, std::vector<std::uint16_t>& mask) const {
+    mask.clear();
+    if (piece.count == piece.vectors * width_ && inside.low <= piece.start && piece.start + piece.count <= inside.high) return;
+    mask.reserve(inside.of_position.size() * static_cast<std::size_t>(piece.vectors));
     const auto below = [](std::int64_t n) { return (std::uint32_t{1} << n) - 1; };
-    for (const auto& [low, high] : inside)
+    for (const auto& [low, high] : inside.of_position)
       for (int v = 0; v < piece.vectors; ++v) {
         const std::int64_t first = piece.start + v * width_;
         const std::int64_t from = std::clamp<std::int64_t>(low - first, 0, width_), to = std::clamp<std::int64_t>(high - first, from, width_);
         mask.push_back(static_cast<std::uint16_t>(below(to) & ~below(from)));
       }
-    return mask;
   }
 
-  void item(std::int64_t b, std::int64_t o, T* sums) const {
+  void item(std::int64_t b, std::int64_t o, T* sums, std::int64_t& since) const {
     const std::size_t batch = static_cast<std::size_t>(b), outer = static_cast<std::size_t>(o);
     const std::int64_t at = base_ + batch_in_[batch] + outer_in_[outer], quotient = floor_divide(at, run_.step);
     const std::vector<std::int64_t>& offsets = tables_[static_cast<std::size_t>(at - quotient * run_.step)];
     const RunMasks& masks = masks_[masks_of_[batch * outer_out_.size() + outer]];
     const T* rows = reinterpret_cast<const T*>(rows_.get()) + (rows_by_batch_ ? b * p_.rows * p_.positions : 0);
     T* out = out_ + batch_out_[batch] + outer_out_[outer];
-    for (std::size_t k = 0; k < pieces_.size(); ++k) {
-      const Piece& piece = pieces_[k];
+    const Inside inside = masks.stored ? Inside() : inside_of(masks.begins);
+    std::vector<std::uint16_t> made;
+    for (std::int64_t k = 0; k < pieces_; ++k) {
+      const Piece piece = piece_of(k);
       const std::int64_t step = piece.vectors * width_;
-      const std::uint16_t* mask = masks.of_piece[k].empty() ? nullptr : masks.of_piece[k].data();
+      if (!masks.stored) fill_mask(piece, inside, made);
+      const std::vector<std::uint16_t>& filled = masks.stored ? masks.of_piece[static_cast<std::size_t>(k)] : made;
+      const std::uint16_t* mask = filled.empty() ? nullptr : filled.data();
+      since += step * p_.rows * p_.positions;
+      if (since > (std::int64_t{1} << 24)) runner_.check_limits(), since = 0;
       for (std::int64_t from = 0; from < p_.positions; from += Depth) {
         const std::int64_t depth = std::min(Depth, p_.positions - from);
         for (std::int64_t r = 0; r < p_.rows; r += kernels_.rows) {
@@ -350,13 +379,14 @@ private:
   DotKernels kernels_;
   std::int64_t width_;
   Run run_;
-  std::vector<Piece> pieces_;
+  std::int64_t vectors_ = 0, pieces_ = 0, most_vectors_ = 0;  // of a run, and of a piece
   std::vector<std::int64_t> row_out_, batch_out_, outer_out_, positions_, batch_in_, outer_in_;
   std::int64_t base_ = 0;
   AlignedBytes rows_, together_;
   bool rows_by_batch_ = false;
   const T* lanes_ = nullptr;
   std::vector<std::vector<std::int64_t>> tables_;  // offsets of positions, by the remainder of where a run begins
+  std::vector<Check> checks_;
   std::vector<RunMasks> masks_;
   std::vector<std::uint32_t> masks_of_;            // per run
   std::int64_t mask_bytes_ = 0;

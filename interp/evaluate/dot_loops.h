@@ -124,7 +124,8 @@ ULPIAN_TARGET void direct_tile_of(std::int64_t k, const T* a, const T* x, const 
     typename W::Vector lanes[V];
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) {
-      if constexpr (Masked) lanes[v] = W::load_some(masks[v], from + v * W::Count);
+      // Loads of nothing are slow where there is no memory at all: far outside.
+      if constexpr (Masked) lanes[v] = masks[v] == 0 ? W::zero() : W::load_some(masks[v], from + v * W::Count);
       else lanes[v] = W::load(from + v * W::Count);
     }
 #pragma GCC unroll 16

@@ -221,5 +221,30 @@ TEST(Contraction, OfMatricesUsesTheKernelAndLargeOnesAreRightToo) {
   }
 }
 
+// Which lanes lie inside takes 64 MB to hold for all of them; the result is 2 MB. Of elements 1, 2, ..., n under weights of 1 each sum is known.
+TEST(Contraction, OfLanesMostlyOutsideTakesLittleMemory) {
+  Maker m;
+  constexpr std::int64_t Length = 1000, Taps = 512, Pad = 250000, Whole = Length + 2 * Pad - Taps + 1;
+  const TensorId x = m.input("X", E::F32, {m.integer(Length)}), w = m.input("W", E::F32, {m.integer(2), m.integer(Taps)});
+  const Variable f = m.fresh("f"), q = m.fresh("q"), j = m.fresh("j");
+  const TermId x_index[1] = {m.primitive(P::Add, m.primitive(P::Add, m.variable(q), m.variable(j)), m.integer(-Pad))}, w_index[2] = {m.variable(f), m.variable(j)};
+  const TermId bodies[2] = {m.read_else(x, x_index, m.f32(0), true), m.read(w, w_index)};
+  const TermId taps = m.integer(Taps);
+  m.output(m.each("y", {f, q}, {m.integer(2), m.integer(Whole)}, m.reduce(ReduceKind::Dot, E::F32, std::span(&j, 1), std::span(&taps, 1), None, false, None, bodies)));
+  EXPECT_NE(steps_of(m).find("without packing"), std::string::npos);
+  std::vector<float> values;
+  for (std::int64_t k = 1; k <= Length; ++k) values.push_back(static_cast<float>(k));
+  Limits limits;
+  limits.memory_bytes = std::int64_t{24} << 20;
+  const auto out = evaluate(m.program(), std::vector<std::optional<Tensor>>{floats({Length}, values), floats({2, Taps}, std::vector<float>(2 * Taps, 1))}, limits);
+  ASSERT_TRUE(out.ok()) << to_string(out.error());
+  const auto up_to = [](std::int64_t n) { return n * (n + 1) / 2; };
+  for (std::int64_t row = 0; row < 2; ++row)
+    for (std::int64_t k = 0; k < Whole; ++k) {
+      const std::int64_t before = std::clamp<std::int64_t>(k - Pad, 0, Length), end = std::clamp<std::int64_t>(k + Taps - Pad, 0, Length);
+      ASSERT_EQ((*out)[0]->data<float>()[row * Whole + k], static_cast<float>(up_to(end) - up_to(before))) << row << ", " << k;
+    }
+}
+
 }  // namespace
 }  // namespace ulpian::interp::testing
