@@ -13,6 +13,8 @@ struct Limits {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   const std::atomic<bool>* cancelled = nullptr;  // set from another thread: stop soon
   int threads = 1;
+  // Operations of one call (interp/scalar/work.h), known before it starts: the largest products of today's models need about 2e12.
+  std::int64_t work = 5'000'000'000'000;
 
   bool stopped() const {
     return (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) || std::chrono::steady_clock::now() > deadline;

@@ -7,6 +7,7 @@
 #include "interp/allowed/equations.h"
 #include "interp/allowed/single_valued.h"
 #include "interp/evaluate/evaluate.h"
+#include "interp/scalar/work.h"
 
 namespace ulpian::interp {
 namespace {
@@ -45,8 +46,9 @@ AllowedTensor anything(ElementType type, const Extents& extents) {
   return tensor_of(s);
 }
 
-Result<Sets> run(allowed::Equations& equations, const core::Program& p, std::span<const std::optional<AllowedTensor>> inputs, std::optional<Diagnostic>* undefined) {
+Result<Sets> run(allowed::Equations& equations, const core::Program& p, std::span<const std::optional<AllowedTensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined) {
   equations.bind(inputs);
+  if (auto much = too_much_work(p, work_of(p, equations.evaluator().sizes), limits)) return std::move(*much);
   for (const core::Condition& c : p.path)
     if (!equations.truth(c).can_be_true) {
       Diagnostic d = of_condition(p, c, ErrorKind::Input);
@@ -120,7 +122,7 @@ Result<Sets> evaluate_allowed(const core::Program& program, std::span<const std:
   try {
     allowed::Equations equations(program, profile, limits);
     equations.evaluator().rules.casts_outward = unrounded;
-    return run(equations, program, inputs, undefined);
+    return run(equations, program, inputs, limits, undefined);
   } catch (const allowed::Stop& stop) {
     failure = stop.diagnostic;
   } catch (const ExactTooLarge& e) {

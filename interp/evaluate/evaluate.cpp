@@ -1,5 +1,7 @@
 #include "interp/evaluate/evaluate.h"
 
+#include <algorithm>
+#include <chrono>
 #include <new>
 
 #include <fmt/format.h>
@@ -7,6 +9,7 @@
 #include "interp/evaluate/dot.h"
 #include "interp/evaluate/run.h"
 #include "interp/scalar/scalar.h"
+#include "interp/scalar/work.h"
 
 namespace ulpian::interp {
 namespace block {
@@ -122,6 +125,7 @@ struct Plan::State {
   std::vector<std::optional<std::int64_t>> sizes;
   std::optional<block::Schedule> schedule;  // empty: the extents of inputs decide
   bool scalar = false;
+  std::int64_t work = 0;  // of the schedule
 };
 
 bool runs_by_elements(const core::Program& program) {
@@ -152,6 +156,7 @@ Result<Plan> Plan::make(const core::Program& program, const block::Options& opti
   Plan result;
   if (known) {
     try {
+      state->work = work_of(program, state->sizes);
       state->schedule = block::plan(program, state->sizes, available, state->options);
     } catch (const block::Stop& stop) {
       // What is not available is said when it runs: inputs that must be refused are refused first.
@@ -166,10 +171,14 @@ namespace {
 
 using Outputs = std::vector<std::optional<Tensor>>;
 
-Result<Outputs> run_all(const core::Program& p, block::Options& options, const std::optional<block::Schedule>& first,
+Result<Outputs> run_all(const core::Program& p, block::Options& options, const std::optional<block::Schedule>& first, std::int64_t work,
                         std::span<const std::optional<Tensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined) {
   block::Binding binding{p, std::vector<std::optional<std::int64_t>>(p.sizes.size())};
   binding.bind(inputs);
+  const auto look_at = [&](std::int64_t work) {
+    if (auto much = too_much_work(p, work, limits)) throw block::Stop{std::move(*much)};
+  };
+  if (first) look_at(work);
   block::Runner runner(p, options, limits);
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (p.inputs[k] != core::None) runner.cells[p.inputs[k]].tensor = inputs[k];
@@ -181,6 +190,7 @@ Result<Outputs> run_all(const core::Program& p, block::Options& options, const s
       std::vector<std::optional<Extents>> available(p.tensors.size());
       for (std::size_t t = 0; t < available.size(); ++t)
         if (runner.cells[t].tensor) available[t] = runner.cells[t].tensor->extents();
+      look_at(work_of(p, binding.sizes));
       later = block::plan(p, binding.sizes, available, options, checked);
       schedule = &later;
     }
@@ -222,7 +232,7 @@ Result<Outputs> run_all(const core::Program& p, block::Options& options, const s
     const block::Cell& cell = runner.cells[p.outputs[k]];
     if (cell.poison) {
       const auto bad = std::find_if(cell.poison->begin(), cell.poison->end(), [](std::uint8_t m) { return m != 0; });
-      if (bad != cell.poison->end()) runner.stop_poison(cell, *bad, fmt::format("for element {} of output \"{}\"", bad - cell.poison->begin(), k < p.output_names.size() ? p.output_names[k] : ""));
+      if (bad != cell.poison->end()) runner.stop_poison(cell, *bad, fmt::format("for element {} of output \"{}\"", bad - cell.poison->begin(), k < p.output_names.size() ? p.output_names[k] : ""), k, bad - cell.poison->begin());
     }
     out.push_back(cell.tensor);
   }
@@ -241,6 +251,16 @@ std::optional<Diagnostic> violated_requirement(const core::Program& program, std
   return out.error();
 }
 
+// The scalar evaluator names the index and the extent, or the number. In a second or not at all: the answer is an error as it is.
+std::optional<Diagnostic> explained(const core::Program& program, std::span<const std::optional<Tensor>> inputs, const block::Stop& stop, const Limits& limits) {
+  Limits short_of_time = limits;
+  short_of_time.deadline = std::min(limits.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(1));
+  if (stop.position >= 0) return explain_element(program, inputs, stop.output, stop.position, short_of_time);
+  const auto out = evaluate_scalar(program, inputs, short_of_time);
+  if (out || out.error().kind != ErrorKind::Definition) return std::nullopt;
+  return out.error();
+}
+
 }  // namespace
 
 Result<Outputs> Plan::run(std::span<const std::optional<Tensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined) const {
@@ -249,9 +269,11 @@ Result<Outputs> Plan::run(std::span<const std::optional<Tensor>> inputs, const L
   if (state_->scalar) return evaluate_scalar(program, inputs, limits, undefined);
   try {
     block::Options options = state_->options;
-    return run_all(program, options, state_->schedule, inputs, limits, undefined);
+    return run_all(program, options, state_->schedule, state_->work, inputs, limits, undefined);
   } catch (const block::Stop& stop) {
     failure = stop.diagnostic;
+    if (stop.by_value && !(undefined && *undefined))
+      if (auto better = explained(program, inputs, stop, limits)) failure = std::move(*better);
   } catch (const ExactTooLarge& e) {
     failure.kind = ErrorKind::Limit;
     failure.message = e.what();

@@ -15,6 +15,10 @@ namespace ulpian::interp::block {
 // Thrown inside the planner and the runner; caught at their entries.
 struct Stop {
   Diagnostic diagnostic;
+  // Where it is a value that some element lacks, why is for the scalar evaluator to say: the element of an output, or -1.
+  bool by_value = false;
+  std::size_t output = 0;
+  std::int64_t position = -1;
 };
 
 // Thrown while planning a recurrence without poison, when one of its members turns out to be able to hold some.

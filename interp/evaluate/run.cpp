@@ -23,7 +23,7 @@ void Runner::stop(ErrorKind kind, std::string message, std::uint32_t place) cons
   throw Stop{std::move(d)};
 }
 
-void Runner::stop_poison(const Cell& cell, std::uint8_t mark, const std::string& note) const {
+void Runner::stop_poison(const Cell& cell, std::uint8_t mark, const std::string& note, std::size_t output, std::int64_t position) const {
   Diagnostic d;
   d.kind = ErrorKind::Definition;
   const std::uint32_t origin = mark >= 1 && mark <= cell.origins.size() ? cell.origins[mark - 1u] : 0;
@@ -34,7 +34,7 @@ void Runner::stop_poison(const Cell& cell, std::uint8_t mark, const std::string&
   if (const std::uint32_t place = origin & ~PlaceOfStore; place < program_.places.size()) d.place = program_.places[place];
   d.note(note);
   d.help(store ? "write cast(T, ...) where it shall wrap; the scalar evaluator names the number" : "guard the read with `if`, or say with `else` what stands outside");
-  throw Stop{std::move(d)};
+  throw Stop{std::move(d), true, output, position};
 }
 
 void Runner::check_limits() const {

@@ -50,7 +50,7 @@ public:
   // Stops where so much more, beside the tensors, is above the limit.
   void need_memory(std::int64_t bytes) const;
   [[noreturn]] void stop(ErrorKind kind, std::string message, std::uint32_t place) const;
-  [[noreturn]] void stop_poison(const Cell& cell, std::uint8_t mark, const std::string& note) const;
+  [[noreturn]] void stop_poison(const Cell& cell, std::uint8_t mark, const std::string& note, std::size_t output = 0, std::int64_t position = -1) const;
   // The number of threads that work of this many tape instructions is worth.
   int threads_for(double work) const;
   // task(k, worker) for every k < count.

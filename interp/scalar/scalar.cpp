@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "interp/scalar/terms.h"
+#include "interp/scalar/work.h"
 #include "spec/core/binding.h"
 
 namespace ulpian::interp {
@@ -26,6 +27,8 @@ public:
   void bind(std::span<const std::optional<Tensor>> inputs);
   bool holds(const core::Condition& condition);
   std::optional<Tensor> output(std::size_t k);
+  void element(std::size_t k, std::int64_t position);
+  const core::Sizes& sizes() const { return terms_.sizes; }
 
 private:
   void require_terms(std::vector<TermId> terms, std::vector<TensorId> tensors);
@@ -45,6 +48,9 @@ private:
   void measured(TensorId id);
   void scatter(TensorId id);
   void stop(const Poison& poison, std::string note);
+  std::string of_element(std::size_t k, std::int64_t position, const Extents& extents) const {
+    return fmt::format("for element {} of output \"{}\" of extents {}", position, p_.output_names[k], to_string(extents));
+  }
 
   const core::Program& p_;
   Terms terms_;
@@ -136,8 +142,28 @@ std::optional<Tensor> Equations::output(std::size_t k) {
   require_terms({}, {id});
   const Storage& s = *terms_.tensors[id];
   std::int64_t position = 0;
-  if (const Poison* p = s.first_poison(position)) stop(*p, fmt::format("for element {} of output \"{}\" of extents {}", position, p_.output_names[k], to_string(s.extents())));
+  if (const Poison* p = s.first_poison(position)) stop(*p, of_element(k, position, s.extents()));
   return s.tensor();
+}
+
+// Of a comprehension, one element alone; of all else, the output.
+void Equations::element(std::size_t k, std::int64_t position) {
+  const TensorId id = p_.outputs[k];
+  const TensorNode& n = p_.tensor(id);
+  if (n.kind != TensorKind::Comprehension) {
+    output(k);
+    return;
+  }
+  require_terms(terms_of(id), {});
+  const Extents extents = extents_of(id);
+  std::int64_t rest = position;
+  for (std::size_t d = extents.size(); d-- > 0;) {
+    if (extents[d] < 1) return;
+    terms_.set(n.variables[d], Value(rest % extents[d]));
+    rest /= extents[d];
+  }
+  const Value v = terms_.value(n.body);
+  if (is_poison(v)) stop(std::get<Poison>(v), of_element(k, position, extents));
 }
 
 // --- equations
@@ -278,8 +304,9 @@ Diagnostic of_condition(const core::Program& p, const core::Condition& c, ErrorK
   return d;
 }
 
-Result<Outputs> run(Equations& equations, const core::Program& p, std::span<const std::optional<Tensor>> inputs, std::optional<Diagnostic>* undefined) {
+Result<Outputs> run(Equations& equations, const core::Program& p, std::span<const std::optional<Tensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined) {
   equations.bind(inputs);
+  if (auto much = too_much_work(p, work_of(p, equations.sizes()), limits)) return std::move(*much);
   for (const core::Condition& c : p.path)
     if (!equations.holds(c)) {
       Diagnostic d = of_condition(p, c, ErrorKind::Input);
@@ -308,7 +335,7 @@ Result<Outputs> evaluate_scalar(const core::Program& program, std::span<const st
   Diagnostic failure;
   try {
     Equations equations(program, limits);
-    return run(equations, program, inputs, undefined);
+    return run(equations, program, inputs, limits, undefined);
   } catch (const Stop& stop) {
     failure = stop.diagnostic;
   } catch (const ExactTooLarge& e) {
@@ -320,6 +347,20 @@ Result<Outputs> evaluate_scalar(const core::Program& program, std::span<const st
   }
   if (undefined && *undefined && failure.kind == ErrorKind::Definition) return Outputs(program.outputs.size());
   return failure;
+}
+
+std::optional<Diagnostic> explain_element(const core::Program& program, std::span<const std::optional<Tensor>> inputs, std::size_t output, std::int64_t position,
+                                          const Limits& limits) {
+  try {
+    Equations equations(program, limits);
+    equations.bind(inputs);
+    equations.element(output, position);
+  } catch (const Stop& stop) {
+    if (stop.diagnostic.kind == ErrorKind::Definition) return stop.diagnostic;
+  } catch (const ExactTooLarge&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return std::nullopt;
 }
 
 }  // namespace ulpian::interp

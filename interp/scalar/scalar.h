@@ -23,8 +23,12 @@ using Outputs = std::vector<std::optional<Tensor>>;  // as Program::outputs; emp
 //                fail because of what is undefined, all outputs are empty
 //   Definition   the definition is wrong: an element of an output reads outside a tensor, an extent is negative, an integer overflows
 //   Unsupported  random numbers, arithmetic on complex numbers
-//   Limit        memory, time or depth
+//   Limit        work, memory, time or depth
 Result<Outputs> evaluate_scalar(const core::Program& program, std::span<const std::optional<Tensor>> inputs, const Limits& limits = {},
                                 std::optional<Diagnostic>* undefined = nullptr);
+
+// Why an element of an output has no value, where another evaluator found that: this evaluator's error, or nothing where it takes too long.
+std::optional<Diagnostic> explain_element(const core::Program& program, std::span<const std::optional<Tensor>> inputs, std::size_t output, std::int64_t position,
+                                          const Limits& limits);
 
 }  // namespace ulpian::interp

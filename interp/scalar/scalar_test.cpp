@@ -416,12 +416,14 @@ TEST(Limits, MemoryAndTimeAndCancellation) {
   const Variable k = slow.fresh("k");
   slow.output(slow.scalar("y", slow.cast(E::I64, slow.reduce_over(ReduceKind::Count, E::Z, k, slow.integer(std::int64_t{1} << 60), {}), CastMode::Plain)));
   Limits limits;
+  limits.work = std::numeric_limits<std::int64_t>::max();  // only the time is to hold
   limits.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
   const auto before = std::chrono::steady_clock::now();
   EXPECT_EQ(slow.failure({}, limits).kind, ErrorKind::Limit);
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
   const std::atomic<bool> cancelled = true;
   Limits stop;
+  stop.work = limits.work;
   stop.cancelled = &cancelled;
   const Diagnostic d = slow.failure({}, stop);
   EXPECT_EQ(d.kind, ErrorKind::Limit);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <limits>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -30,6 +31,7 @@ void add_common(CLI::App& command, Common& common, bool evaluates) {
   command.add_flag("--quiet,-q", common.quiet, "No progress");
   command.add_option("--time-limit", common.seconds, "Seconds until the evaluation is given up (status 3); 0 is no limit")->type_name("SECONDS")->check(number_between(0, 1e9));
   command.add_option("--memory-limit", common.memory_mib, "MiB that tensors may take")->type_name("MIB")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))->capture_default_str();
+  command.add_option("--work-limit", common.work, "Operations that one operator call may need, known before it runs (status 3); 0 is no limit")->type_name("N")->check(number_between(0, 9e18))->capture_default_str();
   command.add_option("--threads", common.threads, "Threads; the answer never depends on their number")->type_name("N")->check(CLI::Range(1, 1024))->capture_default_str();
 }
 
@@ -59,6 +61,7 @@ interp::Limits limits_of(const Common& common) {
   interp::Limits limits;
   limits.memory_bytes = common.memory_mib << 20;
   limits.threads = common.threads;
+  limits.work = common.work > 0 ? static_cast<std::int64_t>(common.work) : std::numeric_limits<std::int64_t>::max();
   if (common.seconds > 0)
     limits.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(common.seconds));
   return limits;

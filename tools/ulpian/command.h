@@ -34,6 +34,7 @@ struct Common {
   std::vector<std::string> spec_files;
   double seconds = 0;           // 0: no limit
   std::int64_t memory_mib = 16 << 10;
+  double work = 5e12;           // 0: no limit
   int threads = 1;
 };
 
