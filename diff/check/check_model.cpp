@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -332,6 +334,7 @@ private:
       Expectation e = expect_graph(judging_, graph_ptr_, inputs);
       if (e.error && e.error->kind == ErrorKind::Unsupported) e.error.reset();
       out_.whole = judge(e, uncut);
+      excuse(uncut);
       out_.note = out_.whole.refused_by_both ? "the specification and the backend both refuse it" : "the backend gives no outputs of the uncut model";
       return;
     }
@@ -358,6 +361,23 @@ private:
       out_.whole.reason = "by all of its operators";
     }
     out_.note = "its outputs have the same bits as with every intermediate value exposed: the operators' verdicts are its own";
+  }
+
+  // Where an operator, run alone, is refused because of what the standard leaves undefined, and nothing else fails, so may be the model.
+  void excuse(const Outcome& uncut) {
+    const Failed* failed = std::get_if<Failed>(&uncut.what);
+    if (!std::holds_alternative<Refused>(uncut.what) && !(failed && failed->cause == FailureCause::Internal)) return;
+    if (exit_status(out_.whole.verdict) == 0) return;
+    const NodeCheck* undefined = nullptr;
+    for (const NodeCheck& n : out_.nodes) {
+      if (exit_status(n.verdict.verdict) != 0) return;
+      if (n.verdict.refused_undefined && !undefined) undefined = &n;
+    }
+    if (!undefined) return;
+    out_.whole.verdict = Class::Vacuous;
+    out_.whole.refused_undefined = true;
+    out_.whole.evidence = out_.whole.reason;
+    out_.whole.reason = fmt::format("by {}: {}", describe(graph_.nodes[undefined->node]), undefined->verdict.reason);
   }
 
   // Outputs that are inputs or constants of the graph.
@@ -413,6 +433,34 @@ private:
   ModelCheck out_;
 };
 
+void add_distance(FromCanonical& d, ElementType t, Bits got, Bits canonical) {
+  if (same_element(t, got, canonical)) {
+    ++d.equal;
+    return;
+  }
+  constexpr double Infinity = std::numeric_limits<double>::infinity();
+  const auto number = [&](Bits x) { return to_double(ElementType::F64, convert(t, ElementType::F64, x, CastMode::Plain)); };
+  const double a = number(got), b = number(canonical);
+  const bool numbers = std::isfinite(a) && std::isfinite(b);
+  if (is_float(t)) d.worst_ulps = std::max(d.worst_ulps, numbers ? distance_in_ulps(t, got, canonical) : Infinity);
+  d.worst_absolute = std::max(d.worst_absolute, numbers ? std::abs(a - b) : Infinity);
+}
+
+std::optional<FromCanonical> distance_from_canonical(interp::Session& session, const Data& inputs, const Data& outputs, const interp::Limits& limits) {
+  const auto canonical = session.run_values(inputs, {}, limits);
+  if (!canonical) return std::nullopt;
+  FromCanonical out;
+  for (std::size_t k = 0; k < canonical->size() && k < outputs.size(); ++k)
+    for (std::size_t j = 0; j < std::min((*canonical)[k].count(), outputs[k].count()); ++j) {
+      const Tensor want = (*canonical)[k].part(j), got = outputs[k].part(j);
+      const ElementType t = want.type();
+      if (got.type() != t || got.extents() != want.extents() || t == ElementType::String || is_complex(t)) continue;
+      out.elements += want.size();
+      for (std::int64_t i = 0; i < want.size(); ++i) add_distance(out, t, got.at(i), want.at(i));
+    }
+  return out.elements ? std::optional(out) : std::nullopt;
+}
+
 }  // namespace
 
 Class ModelCheck::overall() const {
@@ -438,6 +486,7 @@ Result<ModelCheck> check_outputs(const std::shared_ptr<const language::Specifica
   const Judging judging(specification, options);
   out.whole = judge_unit(judging, graph, inputs, outputs);
   if (*judging.wrong_definition) return **judging.wrong_definition;
+  if (exit_status(out.whole.verdict) == 3) out.from_canonical = distance_from_canonical(session, inputs, outputs, judging.limits(options.node_seconds));
   out.note = "the whole model is one region";
   return out;
 }

@@ -54,6 +54,12 @@ struct RegionCheck {
   Verdict verdict;
 };
 
+// How far outputs are from the canonical ones, over the elements of tensors that have their type and extents.
+struct FromCanonical {
+  std::int64_t elements = 0, equal = 0;
+  double worst_ulps = 0, worst_absolute = 0;  // infinite where one is a number or finite, and the other not
+};
+
 struct ModelCheck {
   std::string backend, backend_version;
   std::string profile;
@@ -64,6 +70,7 @@ struct ModelCheck {
   std::vector<RegionCheck> regions;  // where they are not: of two operators or more, and all that do not conform
   std::string note;         // how `whole` was decided
   std::string exposing;     // what the backend did instead of answering when intermediate values were asked for
+  std::optional<FromCanonical> from_canonical;  // of outputs made elsewhere that are undecided: no verdict, but something to go by
   int restarts = 0;
   Class overall() const;    // the worst; vacuous only if the whole is
 };

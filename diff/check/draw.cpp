@@ -360,6 +360,25 @@ Result<Datum> draw_sequence(const GraphValue& v, Source& source, const DrawOptio
 
 }  // namespace
 
+std::vector<std::string> chosen_dimensions(const Graph& graph, const DrawOptions& options) {
+  std::set<ValueId> constant;
+  for (const auto& [id, tensor] : graph.constants) constant.insert(id);
+  std::map<std::string, std::int64_t> symbols = options.symbols;
+  if (!symbols_of_shapes(graph, options, symbols)) return {};
+  std::vector<std::string> out;
+  for (ValueId id : graph.inputs) {
+    const GraphValue& v = graph.values[static_cast<std::size_t>(id)];
+    if (!v.extents || v.is_sequence || constant.count(id) || options.shapes.count(v.name) || options.nothing.count(v.name)) continue;
+    for (std::size_t d = 0; d < v.extents->size(); ++d) {
+      const Dimension& dim = (*v.extents)[d];
+      if (dim.extent || symbols.count(dim.symbol)) continue;
+      std::string text = fmt::format("{} = {}", dim.symbol.empty() ? fmt::format("{}[{}]", v.name, d) : dim.symbol, d == 0 ? DefaultFirst : DefaultOther);
+      if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+    }
+  }
+  return out;
+}
+
 Result<std::vector<Datum>> draw_inputs(const Graph& graph, const DrawOptions& options) {
   std::set<ValueId> constant;
   for (const auto& [id, tensor] : graph.constants) constant.insert(id);

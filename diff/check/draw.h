@@ -49,6 +49,10 @@ struct DrawOptions {
 Status parse_shape(const std::string& text, const Graph& graph, DrawOptions& options);
 Status parse_range(const std::string& text, const Graph& graph, DrawOptions& options);
 
+// The dimensions of inputs that neither the model nor the options give, with what is drawn: `x[0] = 1`, or `N = 1` by symbol. Of an input
+// without a constant of its own.
+std::vector<std::string> chosen_dimensions(const Graph& graph, const DrawOptions& options);
+
 // The inputs of the graph that have no constant of their own. A sequence has two tensors unless its shapes are given. Symbolic dimensions that nobody gives are chosen, the same everywhere.
 Result<std::vector<Datum>> draw_inputs(const Graph& graph, const DrawOptions& options);
 

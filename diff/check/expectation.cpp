@@ -76,10 +76,12 @@ Expectation expect_reading(const Judging& judging, const Graph& graph, const Nod
   hide_outputs(e, hidden);
   name_tensors(e, names);
   e.unordered_axes = call->program().unordered_axes;
+  e.has_unspecified = std::ranges::any_of(call->program().terms, [](const core::Term& t) { return t.kind == core::TermKind::Unspecified; });
   e.draws_random = std::ranges::any_of(call->program().terms, [](const core::Term& t) { return t.kind == core::TermKind::Random; });
   e.allowed = [judging, call, arguments] {
     return interp::evaluate_allowed(call->program(), exactly(*arguments), judging.options->profile, judging.limits(judging.options->node_seconds));
   };
+  e.holds_true_value = judging.options->profile.rounding;
   e.second_opinion = opinions_of_call(judging, call, arguments);
   if (alternatives.empty()) {
     auto [choices, all] = other_readings(call->program().static_choices);
@@ -149,12 +151,37 @@ Data data_of(const Expectation& e) {
   return out;
 }
 
-Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Readings& readings) {
+namespace {
+
+// The ways to choose among the readings of calls inside bodies, but the first.
+void add_readings_inside(Expectation& e, const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Readings& readings,
+                         const interp::BodyReadings& counts) {
+  std::vector<std::uint8_t> all_counts;
+  for (const auto& [key, c] : counts) all_counts.insert(all_counts.end(), c.begin(), c.end());
+  auto [choices, all] = other_readings(all_counts);
+  e.more_readings = !all;
+  for (const auto& choice : choices) {
+    interp::BodyReadings inside;
+    auto next = choice.begin();
+    for (const auto& [key, c] : counts) {
+      const auto end = next + static_cast<std::ptrdiff_t>(c.size());
+      inside[key].assign(next, end);
+      next = end;
+    }
+    e.others.push_back([judging, graph, inputs, readings, inside] { return expect_graph(judging, graph, inputs, readings, inside); });
+  }
+}
+
+}  // namespace
+
+Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Readings& readings,
+                         const interp::BodyReadings& inside) {
   Expectation e;
   std::vector<std::string> names;
   for (ValueId id : graph->outputs) names.push_back(graph->values[static_cast<std::size_t>(id)].name);
   interp::SessionOptions options;
   options.alternatives = readings;
+  options.body_readings = inside;
   interp::Session session(judging.specification, graph, options);
   interp::RunNotes notes;
   auto canonical = session.run_values(inputs, {}, judging.limits(judging.options->node_seconds), &notes);
@@ -166,13 +193,16 @@ Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Gra
   }
   // What does not follow from that operator is judged all the same.
   if (!notes.undefined.empty()) e.undefined_inside = notes.undefined.front();
-  if (notes.choices_inside) e.untried_readings = "operators inside its graphs leave a choice for the whole operator";
+  if (inside.empty()) add_readings_inside(e, judging, graph, inputs, readings, notes.choices_inside);
+  // Which calls there are may follow from how others are read.
+  else e.more_readings = std::ranges::any_of(notes.choices_inside, [&](const auto& c) { return !inside.contains(c.first); });
   take_values(e, *canonical);
   name_tensors(e, names);
-  e.allowed = [judging, graph, inputs, readings, known = std::make_shared<std::optional<MaybeSets>>()]() -> Result<MaybeSets> {
+  e.allowed = [judging, graph, inputs, readings, inside, known = std::make_shared<std::optional<MaybeSets>>()]() -> Result<MaybeSets> {
     if (*known) return **known;
     interp::AllowedSession allowed(judging.specification, graph, judging.options->profile);
     allowed.alternatives = readings;
+    allowed.body_readings = inside;
     std::vector<interp::AllowedDatum> points;
     for (const Datum& v : inputs) points.push_back(interp::exactly(v));
     auto out = allowed.run_values(points, {}, judging.limits(judging.options->node_seconds));
@@ -182,7 +212,8 @@ Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Gra
       for (std::size_t j = 0; j < v.count(); ++j) (*known)->emplace_back(v.part(j));
     return **known;
   };
-  e.second_opinion = opinions_of_graph(judging, graph, inputs, readings);
+  e.holds_true_value = judging.options->profile.rounding;
+  e.second_opinion = opinions_of_graph(judging, graph, inputs, readings, inside);
   return e;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "diff/check/check_model.h"
+#include "interp/session/session.h"
 
 namespace ulpian::diff {
 
@@ -43,7 +44,8 @@ struct OtherReadings {
 };
 OtherReadings other_readings(const std::vector<std::uint8_t>& counts);
 
-// A graph as one unit.
-Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Readings& readings = {});
+// A graph as one unit. `inside`: empty, the readings of calls inside bodies are further ones of the answer; else what is tried.
+Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Readings& readings = {},
+                         const interp::BodyReadings& inside = {});
 
 }  // namespace ulpian::diff

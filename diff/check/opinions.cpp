@@ -74,8 +74,8 @@ private:
 // The calls of a graph, each drawing its inputs' true values from those before it.
 class OfGraph {
 public:
-  OfGraph(const Judging& judging, std::shared_ptr<const Graph> graph, Data inputs, Readings readings)
-      : judging_(judging), graph_(std::move(graph)), inputs_(std::move(inputs)), readings_(std::move(readings)), made_by_(graph_->values.size()) {}
+  OfGraph(const Judging& judging, std::shared_ptr<const Graph> graph, Data inputs, Readings readings, interp::BodyReadings inside)
+      : judging_(judging), graph_(std::move(graph)), inputs_(std::move(inputs)), readings_(std::move(readings)), inside_(std::move(inside)), made_by_(graph_->values.size()) {}
 
   SecondOpinion of(std::size_t output, std::int64_t position) {
     SecondOpinion out;
@@ -87,6 +87,7 @@ public:
       interp::SessionOptions options;
       options.evaluator = interp::Evaluator::Scalar;
       options.alternatives = readings_;
+      options.body_readings = inside_;
       scalar_ = std::make_unique<Result<Data>>(interp::Session(judging_.specification, graph_, options).run_values(inputs_, {}, spending.limits(ScalarSeconds)));
       link(spending.limits(RealSeconds));
     }
@@ -166,6 +167,7 @@ private:
   std::shared_ptr<const Graph> graph_;
   Data inputs_;
   Readings readings_;
+  interp::BodyReadings inside_;
   std::unique_ptr<Result<Data>> scalar_;
   std::vector<Maker> made_by_;  // by value
   std::vector<std::unique_ptr<Operator>> operators_;
@@ -177,8 +179,8 @@ OpinionOn opinions_of_call(const Judging& judging, std::shared_ptr<const interp:
   return [opinions = std::make_shared<OfCall>(judging, std::move(call), std::move(arguments))](std::size_t output, std::int64_t position) { return opinions->of(output, position); };
 }
 
-OpinionOn opinions_of_graph(const Judging& judging, std::shared_ptr<const Graph> graph, Data inputs, Readings readings) {
-  return [opinions = std::make_shared<OfGraph>(judging, std::move(graph), std::move(inputs), std::move(readings))](std::size_t output, std::int64_t position) {
+OpinionOn opinions_of_graph(const Judging& judging, std::shared_ptr<const Graph> graph, Data inputs, Readings readings, interp::BodyReadings inside) {
+  return [opinions = std::make_shared<OfGraph>(judging, std::move(graph), std::move(inputs), std::move(readings), std::move(inside))](std::size_t output, std::int64_t position) {
     return opinions->of(output, position);
   };
 }

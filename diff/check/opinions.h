@@ -12,6 +12,6 @@ using OpinionOn = std::function<SecondOpinion(std::size_t output, std::int64_t p
 OpinionOn opinions_of_call(const Judging& judging, std::shared_ptr<const interp::Call> call, std::shared_ptr<const MaybeTensors> arguments);
 
 // Of a graph as one unit: every operator by the scalar evaluator, and over the real numbers with nothing rounded between them.
-OpinionOn opinions_of_graph(const Judging& judging, std::shared_ptr<const Graph> graph, Data inputs, Readings readings);
+OpinionOn opinions_of_graph(const Judging& judging, std::shared_ptr<const Graph> graph, Data inputs, Readings readings, interp::BodyReadings inside);
 
 }  // namespace ulpian::diff

@@ -100,7 +100,7 @@ Choices choices_of(const Judging& judging, const Graph& graph, const Data& input
         if (node.outputs[k] != AbsentValue) values[at(node.outputs[k])] = std::move(made[k]);
     };
     if (has_body(node)) {
-      // Its bodies' own choices are noted where they are met (Expectation::untried_readings).
+      // Its bodies' own choices are noted where they are met (RunNotes::choices_inside).
       const Part part = one_node(graph, static_cast<int>(n), [&](ValueId id) { return &values[at(id)]; });
       auto made = interp::Session(judging.specification, part.graph).run_values(part.inputs, {}, judging.limits(judging.options->node_seconds));
       if (!made) return out;

@@ -101,7 +101,7 @@ void measure(Examined& out, const SecondOpinion& o, const interp::AllowedTensor&
   if (o.ideal && set.contains(i, *o.ideal)) out.nearest = std::min(out.nearest, distance_in_ulps(t, *o.ideal, *o.real));
 }
 
-Examined examine(const SecondOpinion& o, const interp::AllowedTensor& set, std::int64_t i, Bits canonical, Bits got) {
+Examined examine(const SecondOpinion& o, const interp::AllowedTensor& set, std::int64_t i, Bits canonical, Bits got, bool holds_true_value) {
   using Finding = Examined::Finding;
   const ElementType t = set.type();
   Examined out;
@@ -112,6 +112,9 @@ Examined examine(const SecondOpinion& o, const interp::AllowedTensor& set, std::
   } else if (o.canonical && !same_element(t, *o.canonical, canonical)) {
     out.finding = Finding::Doubted;
     out.fault = fmt::format("the scalar evaluator gives {}, the block evaluator {}", show_element(t, *o.canonical), show_element(t, canonical));
+  } else if (!holds_true_value) {
+    // Only the canonical value is admitted, and the scalar evaluator has it too: the answer is another.
+    out.finding = o.canonical ? Finding::Holds : Finding::Open;
   } else if (!o.ideal || o.of_region) {
     out.finding = Finding::Open;
   } else if (same_element(t, *o.ideal, got)) {
@@ -287,7 +290,7 @@ private:
 
   void look_at(const Outside& o, Findings& f) const {
     const SecondOpinion opinion = e_.second_opinion ? e_.second_opinion(o.output, o.position) : SecondOpinion{};
-    const Examined x = examine(opinion, *allowed_[o.output], o.position, e_.canonical[o.output]->at(o.position), (*got_)[o.output]->at(o.position));
+    const Examined x = examine(opinion, *allowed_[o.output], o.position, e_.canonical[o.output]->at(o.position), (*got_)[o.output]->at(o.position), e_.holds_true_value);
     ++f.looked_at;
     Witness w = witness(o, opinion, x);
     if (!x.fault.empty() && f.faults++ == 0) f.fault = x.fault + "; " + to_string(w);
@@ -343,23 +346,26 @@ private:
 template <typename Answer> Verdict first_that_fits(const Expectation& expected, const Answer& answer, Verdict first) {
   const bool open = first.verdict == Class::Violation || first.verdict == Class::Lenient || first.verdict == Class::InternalError || first.verdict == Class::Refused;
   if (!open) return first;
+  std::string open_reading;
   for (const auto& other : expected.others) {
     Expectation e = other();
     e.others.clear();
     // That a reading could not be evaluated does not excuse anything; that one admits everything does.
     Verdict v = judge(e, answer);
+    // That its sets were not found is another matter: they may hold the answer.
+    if (v.verdict == Class::Undecided && !e.error && open_reading.empty()) open_reading = v.reason;
     if (exit_status(v.verdict) != 0) continue;
     if (v.reason.empty()) v.reason = "under another reading that the standard leaves open";
     return v;
   }
-  if (!expected.untried_readings.empty() && first.verdict != Class::Refused) {
+  if (!open_reading.empty() && first.verdict != Class::Refused) {
     first.verdict = Class::Undecided;
-    first.reason = fmt::format("{}, and only the first reading was tried: {}", expected.untried_readings, first.reason);
+    first.reason = fmt::format("under another reading that the standard leaves open, {}; under the first: {}", open_reading, first.reason);
     return first;
   }
   if (!expected.more_readings) return first;
   first.verdict = Class::Undecided;
-  first.reason = fmt::format("the definition has more readings than the {} that were tried; under the first: {}", expected.others.size() + 1, first.reason);
+  first.reason = fmt::format("definitions leave more readings open than the {} that were tried; under the first: {}", expected.others.size() + 1, first.reason);
   return first;
 }
 
@@ -425,7 +431,6 @@ Verdict judge(const Expectation& expected, std::span<const Datum> got) {
   Expectation alone = expected;
   alone.others.clear();
   alone.more_readings = false;
-  alone.untried_readings.clear();
   return first_that_fits(expected, got, wrong ? of_class(Class::Violation, std::move(*wrong)) : judge(alone, tensors));
 }
 
@@ -444,6 +449,34 @@ Verdict judge(const Expectation& expected, const MaybeTensors& got) {
   return first_that_fits(expected, got, std::move(first));
 }
 
+namespace {
+
+Verdict refused_undefined(std::string reason, const std::string& words_of_backend) {
+  Verdict v = of_class(Class::Vacuous, std::move(reason), words_of_backend);
+  v.refused_undefined = true;
+  return v;
+}
+
+// Where an element of the answer is left open (a division by an integer 0), a refusal is as good as any value. Not where a float may be
+// anything because sums overflow in some order: the standard says what those are.
+std::optional<std::string> left_undefined(const Expectation& e) {
+  if (e.error || !e.allowed) return std::nullopt;
+  const auto sets = e.allowed();
+  if (!sets) return std::nullopt;
+  for (std::size_t k = 0; k < sets->size() && k < e.canonical.size(); ++k) {
+    const auto& set = (*sets)[k];
+    if (!set || !e.canonical[k] || (is_float(set->type()) && !e.has_unspecified)) continue;
+    const auto flags = set->flags();
+    const auto open = std::find_if(flags.begin(), flags.end(), [](std::uint8_t f) { return (f & interp::Anything) != 0; });
+    if (open == flags.end()) continue;
+    const std::string name = k < e.names.size() && !e.names[k].empty() ? "\"" + e.names[k] + "\"" : std::to_string(k);
+    return fmt::format("refuses what the standard leaves undefined: {}{} may be anything", name, ulpian::to_string(index_of(open - flags.begin(), set->extents())));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Verdict judge(const Expectation& expected, const Outcome& outcome) {
   const bool must_refuse = expected.error && expected.error->kind == ErrorKind::Requirement;
   const bool says_nothing = expected.undefined || expected.undefined_inside || (expected.error && expected.error->kind == ErrorKind::Undefined);
@@ -454,13 +487,16 @@ Verdict judge(const Expectation& expected, const Outcome& outcome) {
   }
   if (const Refused* r = std::get_if<Refused>(&outcome.what)) {
     if (must_refuse) return refused_by_both(*expected.error, r->message);
-    if (says_nothing) return of_class(Class::Vacuous, "refused where the standard says nothing", r->message);
+    if (says_nothing) return refused_undefined("refused where the standard says nothing", r->message);
+    if (const auto open = left_undefined(expected)) return refused_undefined(*open, r->message);
     return first_that_fits(expected, outcome, of_class(Class::Refused, r->reason == Refusal::Unsupported ? "the backend does not have it" : "the backend calls it invalid", r->message));
   }
   if (const Failed* f = std::get_if<Failed>(&outcome.what)) {
     // An error of the backend's own on what it must refuse is a refusal, if an unfriendly one.
     if (must_refuse && f->cause == FailureCause::Internal) return refused_by_both(*expected.error, f->message);
-    if (says_nothing && f->cause == FailureCause::Internal) return of_class(Class::Vacuous, "refused where the standard says nothing", f->message);
+    if (says_nothing && f->cause == FailureCause::Internal) return refused_undefined("refused where the standard says nothing", f->message);
+    if (f->cause == FailureCause::Internal)
+      if (const auto open = left_undefined(expected)) return refused_undefined(*open, f->message);
     return of_class(Class::Failed, describe(outcome), outcome.error_output);
   }
   if (std::holds_alternative<Crashed>(outcome.what)) return of_class(Class::Crashed, describe(outcome), outcome.error_output);

@@ -237,6 +237,32 @@ TEST(Judge, WhereTheStandardSaysNothingAnythingConformsButACrash) {
   }
 }
 
+TEST(Judge, AnElementThatTheStandardLeavesUndefinedMayBeRefused) {
+  const auto one_of_two = [](std::uint8_t flag) {
+    Expectation e = expecting(integers({1, 0}));
+    e.allowed = [flag]() -> Result<std::vector<std::optional<AllowedTensor>>> {
+      std::vector<std::optional<AllowedTensor>> out;
+      out.emplace_back(AllowedTensor(integers({1, 0}), integers({1, 0}), {0, flag}));
+      return out;
+    };
+    return e;
+  };
+  for (const Outcome& o : {outcome(Failed{FailureCause::Internal, "Integer division by zero"}), outcome(Refused{Refusal::Invalid, "no"})}) {
+    const Verdict v = judge(one_of_two(interp::Anything), o);
+    EXPECT_EQ(name_of(v.verdict), name_of(Class::Vacuous));
+    EXPECT_TRUE(v.refused_undefined);
+    EXPECT_EQ(v.reason, "refuses what the standard leaves undefined: \"y\"[1] may be anything");
+    EXPECT_NE(exit_status(judge(one_of_two(0), o).verdict), 0);
+  }
+  EXPECT_EQ(judge(one_of_two(interp::Anything), outcome(Failed{FailureCause::Protocol, "nonsense"})).verdict, Class::Failed);
+  EXPECT_EQ(judge(one_of_two(interp::Anything), outcome(Crashed{8, 0, "run"})).verdict, Class::Crashed);
+  // A float may be anything where sums overflow in some order: no reason to refuse.
+  Expectation e = expecting(floats({1}), between({1}, {1}, {interp::Anything}));
+  EXPECT_EQ(judge(e, outcome(Failed{FailureCause::Internal, "no"})).verdict, Class::Failed);
+  e.has_unspecified = true;
+  EXPECT_EQ(judge(e, outcome(Failed{FailureCause::Internal, "no"})).verdict, Class::Vacuous);
+}
+
 TEST(Judge, WhatABackendDoesInsteadOfAnswering) {
   const Expectation e = expecting(floats({1}));
   EXPECT_EQ(judge(e, outcome(Refused{Refusal::Unsupported, "no such operator"})).verdict, Class::Refused);

@@ -77,6 +77,8 @@ struct Verdict {
   std::string evidence;            // a backend's message or error output
   // It conforms because the definitions ask for a refusal and the backend refused: nothing was compared.
   bool refused_by_both = false;
+  // The backend refused, or failed with an error of its own, where the standard leaves open what comes out.
+  bool refused_undefined = false;
 };
 
 // Found again by other means for one element, where they reach that far.
@@ -104,8 +106,9 @@ struct Expectation {
   // Other meanings that the standard leaves open for the operator as a whole (a static `one of`): it conforms under one of them, or not.
   std::vector<std::function<Expectation()>> others;
   bool more_readings = false;  // than `others` has: none of them fitting, it is undecided
-  std::string untried_readings;  // why there are readings beside `others`, if there are: it is undecided, too
+  bool holds_true_value = true;  // the sets do, as the profile admits rounding: where one does not, Ulpian is at fault
   bool draws_random = false;    // random numbers: the sets hold whatever is in the range of their distribution
+  bool has_unspecified = false;  // a definition says `unspecified`: floats that may be anything are what it leaves open, and no overflow
   // In each line along these axes any order, the same in all outputs.
   std::vector<std::int64_t> unordered_axes;
   // Asked for some of the elements outside before they are called a violation.

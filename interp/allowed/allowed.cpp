@@ -108,13 +108,13 @@ Result<Sets> canonical_only(const core::Program& program, std::span<const std::o
 
 Result<Sets> evaluate_allowed(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs, const Profile& profile, const Limits& limits,
                               std::optional<Diagnostic>* undefined, bool unrounded) {
-  const bool canonical = profile.name == "canonical";
+  const bool canonical = !profile.rounding;
   if (canonical || allowed::is_single_valued(program, profile, unrounded)) {
     if (const auto values = points_of(inputs)) return canonical_only(program, *values, limits, !canonical, undefined);
     if (canonical) {
       Diagnostic d;
       d.kind = ErrorKind::Usage;
-      d.message = program.op + ": the profile \"canonical\" takes single values, not sets";
+      d.message = program.op + ": a profile that admits only the canonical value takes single values, not sets";
       return d;
     }
   }

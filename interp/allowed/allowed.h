@@ -20,6 +20,7 @@ struct Profile {
   std::string name = "standard";
   // Error of one primitive on one element type, in units in the last place of the result; 0.5 is correctly rounded.
   double ulp(Primitive primitive, ElementType type) const;
+  bool rounding = true;                  // false: the canonical value only, so that the true value need not be a member
   bool elementary_tolerance = true;      // functions and division at OpenCL's full profile; false: 1 ULP, division and sqrt correctly rounded
   bool any_order = true;                 // sums and dots in any order, fused or not
   bool bodies = true;                    // `within body`: the union with the body

@@ -60,7 +60,7 @@ Row opencl(P p) {
 }  // namespace
 
 double Profile::ulp(Primitive p, ElementType type) const {
-  if (name == "canonical") return 0.5;
+  if (!rounding) return 0.5;
   const bool elementary = row_of(p).kind == PrimitiveKind::Elementary;
   if (!elementary_tolerance) return elementary ? 1 : 0.5;
   if (is_activation(p)) return 4;
@@ -77,7 +77,7 @@ std::optional<Profile> profile_named(std::string_view name) {
   if (name == "strict") return p;
   p.bodies = false;
   if (name == "accurate") return p;
-  p.any_order = p.free_zero_sign = false;
+  p.any_order = p.free_zero_sign = p.rounding = false;
   if (name == "canonical") return p;
   return std::nullopt;
 }

@@ -48,6 +48,7 @@ struct AllowedWorld {
   std::shared_ptr<const language::Specification> specification;
   const Profile* profile = nullptr;
   BodySessions* bodies = nullptr;
+  const BodyReadings* readings = nullptr;
   BasicCaptured<AllowedTensor> captured;
 
   Result<std::vector<std::optional<AllowedTensor>>> run(const core::Program& program, const std::vector<std::optional<AllowedTensor>>& values, const Limits& limits) const {
@@ -55,7 +56,11 @@ struct AllowedWorld {
   }
   Result<std::vector<AllowedDatum>> apply(const Graph& graph, std::span<const AllowedDatum> inputs, const Limits& limits) const {
     auto& session = (*bodies)[&graph];
-    if (!session) session = std::make_unique<AllowedSession>(specification, std::shared_ptr<const Graph>(std::shared_ptr<const Graph>(), &graph), *profile);
+    if (!session) {
+      session = std::make_unique<AllowedSession>(specification, std::shared_ptr<const Graph>(std::shared_ptr<const Graph>(), &graph), *profile);
+      session->body_readings = *readings;
+      session->is_body = true;
+    }
     return session->run_values(inputs, captured, limits);
   }
   Result<ulpian::Tensor> certain(const AllowedTensor& t) const {
@@ -104,7 +109,8 @@ struct AllowedSession::State {
     const auto constant = constants.find(id);
     return constant == constants.end() ? AllowedDatum() : AllowedDatum(AllowedTensor::exactly(constant->second));
   }
-  Result<std::vector<AllowedDatum>> run_node(Run& run, std::size_t n, const std::vector<std::uint8_t>& choices);
+  // `choices`: of a call of the graph that is run; else as `inside` says.
+  Result<std::vector<AllowedDatum>> run_node(Run& run, std::size_t n, const std::vector<std::uint8_t>* choices, const BodyReadings& inside);
 };
 
 AllowedSession::AllowedSession(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Profile profile)
@@ -129,7 +135,7 @@ AllowedSession::AllowedSession(std::shared_ptr<const language::Specification> sp
 
 AllowedSession::~AllowedSession() = default;
 
-Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std::size_t n, const std::vector<std::uint8_t>& choices) {
+Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std::size_t n, const std::vector<std::uint8_t>* choices, const BodyReadings& inside) {
   const Graph& g = *graph;
   const Node& node = g.nodes[n];
   std::vector<AllowedDatum> arguments(node.inputs.size());
@@ -145,7 +151,10 @@ Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std:
     }
   }
   language::Call call = describe_call(*specification, node, points);
-  call.alternatives = choices;
+  const language::OperatorDefinition* definition = specification->find(node.op, node.version);
+  const bool hosted = definition && language::holds_graphs(*definition);
+  if (choices && !hosted) call.alternatives = *choices;
+  else if (const auto it = inside.find(reading_key(node, std::span<const AllowedDatum>(arguments))); it != inside.end()) call.alternatives = it->second;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     if (!call.inputs[k].value) continue;
     if (const auto position = first_set(*arguments[k].tensor())) {
@@ -164,10 +173,9 @@ Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std:
     if (!v.is_present()) v = at(run, it->second);
     return &v;
   };
-  GraphHost<AllowedWorld> host({specification, &profile, &bodies, captured}, rest);
+  GraphHost<AllowedWorld> host({specification, &profile, &bodies, &inside, captured}, rest);
   host.add(flattened(std::span<const AllowedDatum>(arguments)));
-  const language::OperatorDefinition* definition = specification->find(node.op, node.version);
-  auto program = language::elaborate(*specification, call, elaboration_limits(rest), definition && language::holds_graphs(*definition) ? &host : nullptr);
+  auto program = language::elaborate(*specification, call, elaboration_limits(rest), hosted ? &host : nullptr);
   if (!program) return at_node(std::move(program).error(), g, node);
   // A value that only operators read may be handed on without the last rounding. (Readers that are themselves casts or quantisations
   // would not see it so; the sets are then wider than they must be.)
@@ -199,7 +207,8 @@ Result<std::vector<AllowedDatum>> AllowedSession::run_values(std::span<const All
   }
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
     const Node& node = g.nodes[n];
-    auto results = s.run_node(run, n, n < alternatives.size() ? alternatives[n] : std::vector<std::uint8_t>());
+    const std::vector<std::uint8_t> first;
+    auto results = s.run_node(run, n, is_body ? nullptr : n < alternatives.size() ? &alternatives[n] : &first, body_readings);
     if (!results) return std::move(results).error();
     for (ValueId id : s.reads[n]) {
       auto& v = run.values[static_cast<std::size_t>(id)];

@@ -27,6 +27,8 @@ public:
   std::function<void(std::size_t node)> progress;
   // As SessionOptions::alternatives.
   std::vector<std::vector<std::uint8_t>> alternatives;
+  BodyReadings body_readings;
+  bool is_body = false;
   // In the order of the graph's inputs; one that is empty takes its constant.
   Result<std::vector<AllowedDatum>> run_values(std::span<const AllowedDatum> inputs, const BasicCaptured<AllowedTensor>& captured = {}, const Limits& limits = {});
   // The same where inputs and outputs are tensors; another output is an error.

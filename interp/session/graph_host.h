@@ -83,6 +83,18 @@ void for_each_body(const Node& node, Visit visit) {
   }
 }
 
+// Which calls inside bodies count as equal (BodyReadings).
+template <typename T>
+std::string reading_key(const Node& node, std::span<const BasicDatum<T>> inputs) {
+  std::string key = node.op + "@" + std::to_string(node.version);
+  for (const auto& v : inputs) {
+    key += ' ';
+    if (const T* t = v.tensor()) key += name_of(t->type());
+    else if (const auto* s = v.sequence()) key += name_of(s->type);
+  }
+  return key;
+}
+
 // World: `Tensor`; `Result<std::vector<std::optional<Tensor>>> run(program, values, limits)`; `Result<std::vector<BasicDatum<Tensor>>>
 // apply(graph, inputs, limits)`; `Result<ulpian::Tensor> certain(tensor)`; `std::int64_t bytes(tensor)`.
 template <typename World>

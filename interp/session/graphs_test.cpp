@@ -183,7 +183,7 @@ TEST(Graphs, ChoicesInsideABodyAreNoted) {
     RunNotes seen;
     auto out = Session(specification(), graph).run_values(Data{integer(1), floats({1, 2})}, {}, {}, &seen);
     ASSERT_TRUE(out) << to_string(out.error());
-    EXPECT_EQ(seen.choices_inside, notes) << body->name;
+    EXPECT_EQ(!seen.choices_inside.empty(), notes) << body->name;
   }
 }
 

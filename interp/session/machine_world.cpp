@@ -20,6 +20,7 @@ Result<std::vector<Datum>> MachineWorld::apply(const Graph& graph, std::span<con
     SessionOptions own;  // readings and progress are those of the nodes around
     own.evaluator = options->evaluator;
     own.block = options->block;
+    own.body_readings = options->body_readings;
     own.is_body = true;
     session = std::make_unique<Session>(specification, std::shared_ptr<const Graph>(std::shared_ptr<const Graph>(), &graph), std::move(own));
   }

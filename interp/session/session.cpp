@@ -25,6 +25,19 @@ bool leaves_choices(const core::Program& program) {
   return std::any_of(program.static_choices.begin(), program.static_choices.end(), [](std::uint8_t count) { return count > 1; });
 }
 
+// Of calls that count as equal the greatest numbers: a definition may ask less of one than of another.
+void note_choices(BodyReadings& noted, const std::string& key, const core::Program& program) {
+  if (!leaves_choices(program)) return;
+  auto& counts = noted[key];
+  counts.resize(std::max(counts.size(), program.static_choices.size()), 1);
+  for (std::size_t k = 0; k < program.static_choices.size(); ++k) counts[k] = std::max(counts[k], program.static_choices[k]);
+}
+
+std::vector<std::uint8_t> reading_of(const BodyReadings& readings, const std::string& key) {
+  const auto it = readings.find(key);
+  return it == readings.end() ? std::vector<std::uint8_t>() : it->second;
+}
+
 std::int64_t bytes_of(const Datum& v) {
   std::int64_t out = 0;
   for (std::size_t k = 0; k < v.count(); ++k) out += static_cast<std::int64_t>(v.part(k).bytes().size());
@@ -145,11 +158,12 @@ Result<std::vector<Datum>> Session::State::run_node(Run& run, std::size_t n) {
       return results;
     }
     const auto& readings = options.alternatives;
-    auto call = Call::make(*specification, *graph, node, arguments, options.evaluator, n < readings.size() ? readings[n] : std::vector<std::uint8_t>(), options.block, *run.limits);
+    const auto reading = options.is_body ? reading_of(options.body_readings, reading_key(node, std::span<const Datum>(arguments))) : n < readings.size() ? readings[n] : std::vector<std::uint8_t>();
+    auto call = Call::make(*specification, *graph, node, arguments, options.evaluator, reading, options.block, *run.limits);
     if (!call) return std::move(call).error();
     calls[n] = std::move(*call);
   }
-  if (options.is_body && run.notes && leaves_choices(calls[n]->program())) run.notes->choices_inside = true;
+  if (options.is_body && run.notes) note_choices(run.notes->choices_inside, reading_key(node, std::span<const Datum>(arguments)), calls[n]->program());
   auto outputs = calls[n]->run(flattened(std::span<const Datum>(arguments)), rest, &undefined);
   if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
   noted();
@@ -169,9 +183,12 @@ Result<std::vector<Datum>> Session::State::run_hosted(Run& run, const Node& node
   };
   GraphHost<MachineWorld> host({specification, &options, &bodies, captured, run.notes}, rest);
   host.add(flattened(arguments));
-  auto program = language::elaborate(*specification, describe_call(*specification, node, arguments), elaboration_limits(rest), &host);
+  language::Call description = describe_call(*specification, node, arguments);
+  const std::string key = reading_key(node, arguments);
+  description.alternatives = reading_of(options.body_readings, key);
+  auto program = language::elaborate(*specification, description, elaboration_limits(rest), &host);
   if (!program) return at_node(std::move(program).error(), *graph, node);
-  if (run.notes && leaves_choices(*program)) run.notes->choices_inside = true;
+  if (run.notes) note_choices(run.notes->choices_inside, key, *program);
   auto outputs = run_program(*program, host.values(), options, rest, undefined);
   if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
   return results_of(*program, std::move(*outputs));

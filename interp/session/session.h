@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,11 +18,16 @@ namespace ulpian::interp {
 template <typename T> using BasicCaptured = std::function<const BasicDatum<T>*(const std::string& name)>;
 using Captured = BasicCaptured<Tensor>;
 
+// Readings of the definitions that calls inside bodies use: of equal operators on equal types the same one in all bodies and trips. What is
+// missing is the first.
+using BodyReadings = std::map<std::string, std::vector<std::uint8_t>>;
+
 struct SessionOptions {
   Evaluator evaluator = Evaluator::Block;
   block::Options block;  // none of them changes a bit
   // By node: which reading of its definition, where one leaves a choice for the whole operator (language::Call::alternatives); else the first.
   std::vector<std::vector<std::uint8_t>> alternatives;
+  BodyReadings body_readings;
   bool is_body = false;  // of a node around, whose notes it shares
   // Who runs the graphs that the graph's nodes hold, once per trip, if not the session: the definitions go on with what is given.
   std::function<Result<std::vector<Datum>>(const Graph& body, std::span<const Datum> inputs, const Captured& captured)> run_body;
@@ -33,8 +39,8 @@ struct SessionOptions {
 struct RunNotes {
   // Calls on values where the standard says nothing: any result conforms there. The canonical one was used.
   std::vector<Diagnostic> undefined;
-  // A call inside a body leaves a choice for the whole operator (language::Call::alternatives); the first reading was used.
-  bool choices_inside = false;
+  // Calls inside a body that leave a choice for the whole operator (language::Call::alternatives): as BodyReadings, how many there are of each.
+  BodyReadings choices_inside;
 };
 
 class Session {

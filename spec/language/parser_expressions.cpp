@@ -30,7 +30,7 @@ constexpr std::array<Spelled, 6> Products{{{"*", Operator::Multiply}, {"/", Oper
 class Parser::Depth {
 public:
   explicit Depth(Parser& p) : p_(p) {
-    if (++p_.depth_ > MaxDepth) p_.fail("a simpler expression", fmt::format("expressions nest at most {} levels deep: name a part of it", MaxDepth));
+    if (++p_.depth_ > MaxDepth) p_.fail("a simpler expression", fmt::format("expressions nest at most {} levels deep (about 100 brackets): name a part of it", MaxDepth));
   }
   ~Depth() { --p_.depth_; }
 

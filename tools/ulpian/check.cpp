@@ -14,6 +14,7 @@
 #include "tools/ulpian/inputs.h"
 #include "tools/ulpian/options.h"
 #include "tools/ulpian/places.h"
+#include "tools/ulpian/printable.h"
 
 namespace ulpian::tools {
 namespace {
@@ -36,9 +37,15 @@ struct Options {
 };
 
 // Control flow and what else is not defined here leaves its own node undecided; the rest of the model is checked all the same.
-Result<std::shared_ptr<const Graph>> load_any(const std::string& file, const Common& common) {
+Result<std::shared_ptr<const Graph>> load_any(const std::string& file, const std::shared_ptr<const language::Specification>& specification, const Common& common) {
   OnnxImportOptions options;
   options.memory_limit = common.memory_mib << 20;
+  // Of an old operator set what has a definition, as `run` takes it.
+  options.is_defined = [&](std::string_view op, std::int64_t version) {
+    constexpr std::int64_t FirstVersion = 7;
+    if (!op.starts_with("onnx.") || version >= FirstVersion || specification->find(op, version)) return Definedness::Defined;
+    return specification->has(op) ? Definedness::UnknownVersion : Definedness::UnknownOperator;
+  };
   auto graph = import_onnx(file, options);
   if (!graph) return before_running(std::move(graph).error());
   return std::make_shared<const Graph>(std::move(*graph));
@@ -83,6 +90,8 @@ Result<std::vector<Sample>> draw_samples(const Options& o, const Common& common,
     if (Status r = diff::parse_shape(s, *graph, draw); !r) return r.error();
   for (const std::string& s : o.ranges)
     if (Status r = diff::parse_range(s, *graph, draw); !r) return r.error();
+  if (const auto chosen = diff::chosen_dimensions(*graph, draw); !chosen.empty() && !common.quiet)
+    fmt::print(stderr, "note: the model leaves dimensions free, and these were chosen: {}; --shape gives others\n", one_line(fmt::format("{}", fmt::join(chosen, ", "))));
   std::vector<Sample> samples;
   for (int k = 0; k < o.samples; ++k) {
     draw.sample = k;
@@ -179,7 +188,7 @@ int check(const Options& o, const Common& common) {
   if (!profile) return report(profile.error(), common);
   auto spec = load_specification(common);
   if (!spec) return report(spec.error(), common);
-  auto graph = o.backend.empty() ? load_model(o.model, *spec, common) : load_any(o.model, common);
+  auto graph = o.backend.empty() ? load_model(o.model, *spec, common) : load_any(o.model, *spec, common);
   if (!graph) return report(graph.error(), common);
 
   diff::CheckOptions options;

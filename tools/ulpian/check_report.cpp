@@ -31,6 +31,7 @@ json to_json(const diff::Verdict& v) {
   if (v.counts.random) j["random"] = v.counts.random;
   if (!v.reason.empty()) j["reason"] = v.reason;
   if (v.refused_by_both) j["refused_by_both"] = true;
+  if (v.refused_undefined) j["refused_undefined"] = true;
   if (!v.own_fault.empty()) j["own_fault"] = v.own_fault;
   if (!v.evidence.empty()) j["evidence"] = v.evidence;
   if (v.witness) {
@@ -104,7 +105,7 @@ void print_verdict(const diff::Verdict& v, const char* indent) {
   if (!v.reason.empty()) fmt::print("{}{}\n", indent, one_line(v.reason));
   // Of an internal error it is the reason.
   if (!v.own_fault.empty() && v.own_fault != v.reason) fmt::print("{}besides, {}\n", indent, printable(v.own_fault));
-  if (!v.evidence.empty()) fmt::print("{}the backend says: {}\n", indent, printable(v.evidence.size() > 600 ? "..." + v.evidence.substr(v.evidence.size() - 600) : v.evidence));
+  if (!v.evidence.empty()) fmt::print("{}the backend says: {}\n", indent, indented(v.evidence.size() > 600 ? "..." + v.evidence.substr(v.evidence.size() - 600) : v.evidence, std::string(indent) + "  | "));
 }
 
 // The first registered fault that would explain it. Only names and types are compared, so it stays a hint.
@@ -138,9 +139,14 @@ void print_details(const diff::ModelCheck& m, const BackendFacts& facts, bool al
   }
 }
 
+std::string in_words(const diff::FromCanonical& d) {
+  if (d.equal == d.elements) return fmt::format("all {} elements have the canonical bits", d.elements);
+  return fmt::format("from canonical: at most {:.3g} ULP and {:.3g} absolute; {} of {} elements have its bits", d.worst_ulps, d.worst_absolute, d.equal, d.elements);
+}
+
 void print_whole(const diff::ModelCheck& m, bool all) {
-  if (!m.exposing.empty()) fmt::print("\nwith intermediate values as outputs the backend {}: operators were run alone\n", printable(m.exposing));
-  fmt::print("\nuncut model: {}\n", printable(m.note));
+  if (!m.exposing.empty()) fmt::print("\nwith intermediate values as outputs the backend {}: operators were run alone\n", one_line(m.exposing));
+  fmt::print("\nuncut model: {}\n", one_line(m.note));
   for (const diff::RegionCheck& r : m.regions) {
     if (!worth_telling(r.verdict, all)) continue;
     fmt::print("  {}: {}\n", name_of(r.verdict.verdict), one_line(r.operators));
@@ -152,6 +158,7 @@ void print_whole(const diff::ModelCheck& m, bool all) {
     fmt::print("  {}\n", name_of(m.whole.verdict));
     print_verdict(m.whole, "    ");
   }
+  if (m.from_canonical) fmt::print("  {}\n", in_words(*m.from_canonical));
 }
 
 std::string verdict_in_words(const diff::ModelCheck& m) {
@@ -161,7 +168,7 @@ std::string verdict_in_words(const diff::ModelCheck& m) {
   switch (diff::exit_status(c)) {
     case 0: return fmt::format("conforms to {}", m.profile);
     case 1: return fmt::format("does not conform to {} ({})", m.profile, name_of(c));
-    default: return fmt::format("undecided ({})", name_of(c));
+    default: return c == diff::Class::Undecided ? std::string(name_of(c)) : fmt::format("undecided ({})", name_of(c));
   }
 }
 
@@ -182,6 +189,7 @@ std::string headline(const diff::ModelCheck& m) {
   text += "; the uncut model ";
   if (m.transfers) text += "has the same bits";
   else if (m.whole.verdict == diff::Class::Conforms) text += fmt::format("conforms, {} as units", m.regions.size() == 1 ? "1 region judged" : fmt::format("{} regions judged", m.regions.size()));
+  else if (m.whole.verdict == diff::Class::Violation) text += "violates";
   else text += std::string(diff::exit_status(m.whole.verdict) == 3 || m.whole.verdict == diff::Class::Vacuous ? "is " : "") + std::string(name_of(m.whole.verdict));
   if (own_faults) text += fmt::format("; Ulpian contradicts itself in {}", own_faults == 1 ? "1 place" : fmt::format("{} places", own_faults));
   return text;
@@ -204,6 +212,8 @@ json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::st
   json j{{"backend", m.backend}, {"backend_version", m.backend_version}, {"profile", m.profile}, {"inputs", sample}, {"verdict", name_of(m.overall())},
          {"model", to_json(m.whole)}, {"transfers", m.transfers}, {"note", m.note}, {"restarts", m.restarts}, {"operators", json::array()}, {"regions", json::array()}};
   if (!m.exposing.empty()) j["exposing"] = m.exposing;
+  if (m.from_canonical)
+    j["from_canonical"] = {{"elements", m.from_canonical->elements}, {"equal", m.from_canonical->equal}, {"worst_ulps", finite(m.from_canonical->worst_ulps)}, {"worst_absolute", finite(m.from_canonical->worst_absolute)}};
   for (const auto& [key, value] : facts.details) j["backend_details"][key] = json::parse(value, nullptr, false);
   for (const diff::NodeCheck& n : m.nodes) {
     json o = to_json(n.verdict);

@@ -50,6 +50,7 @@ Result<std::shared_ptr<const std::string>> self_contained_model(const std::strin
   // Without its folder a model that keeps data elsewhere does not import.
   OnnxImportOptions alone;
   alone.source = file;
+  alone.is_defined = [](std::string_view, std::int64_t) { return Definedness::Defined; };  // that has been looked at
   if (import_onnx(*bytes, alone)) return std::make_shared<const std::string>(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   auto whole = export_onnx(graph);
   if (!whole) return std::move(whole).error();

@@ -54,4 +54,12 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
+std::string indented(std::string_view text, std::string_view indent) {
+  std::string out = printable(text);
+  while (!out.empty() && out.back() == '\n') out.pop_back();
+  const std::string line = "\n" + std::string(indent);
+  for (std::size_t k = out.find('\n'); k != std::string::npos; k = out.find('\n', k + line.size())) out.replace(k, 1, line);
+  return out;
+}
+
 }  // namespace ulpian::tools

@@ -10,5 +10,7 @@ namespace ulpian::tools {
 std::string printable(std::string_view text);
 // The same without line feeds and tabs: for a name or a path inside a message, which would look like two.
 std::string one_line(std::string_view text);
+// Every line after the first moved in, so that none can pass for one of ours.
+std::string indented(std::string_view text, std::string_view indent);
 
 }  // namespace ulpian::tools

@@ -570,6 +570,48 @@ class Check(Case):
         self.expect(2, "check", m, "--outputs", self.path("y"), says="--inputs")
         self.expect(2, "check", m, "--inputs", self.inputs(x), "--outputs", self.path("nowhere"), says="output_0")
 
+    def test_undecided_outputs_are_said_to_be_so_far_from_canonical(self):
+        # (exp(x) - 1) / (exp(x) - 1) of a tiny x: the difference's set holds 0, and the quotient's everything.
+        m = self.save(model([node("Exp", ["x"], ["e"]), node("Sub", ["e", "one"], ["d"]), node("Div", ["d", "d"], ["q"]), node("Sub", ["q", "one"], ["y"])], [value("x")], [value("y")],
+                            initializers=[("one", np.array(1, np.float32))]))
+        os.makedirs(self.path("y"))
+        np.save(self.path("y/output_0.npy"), np.array([2**-24, 0], np.float32))
+        arguments = ("check", m, "--inputs", self.inputs(np.array([1e-7, 1e-7], np.float32)), "--outputs", self.path("y"))
+        p = self.expect(3, *arguments, says="from canonical: at most")
+        self.assertIn("5.96e-08 absolute; 1 of 2 elements have its bits", p.out)
+        self.assertNotIn("undecided (undecided)", p.out)
+        d = json.loads(self.expect(3, *arguments, "--json").out)["checks"][0]["from_canonical"]
+        self.assertEqual((d["elements"], d["equal"], d["worst_absolute"]), (2, 1, 2**-24))
+
+    def test_old_operator_sets_are_checked_as_they_run(self):
+        # Exp of opset 1 has attributes of its own, and no definition; Softplus of opset 1 is today's.
+        for op, opset, status in (("Exp", 6, 0), ("Exp", 1, 2), ("Softplus", 1, 0), ("Upsample", 6, 2)):
+            with self.subTest((op, opset)):
+                m = self.save(model([node(op, ["x"], ["y"])], [value("x")], [value("y")], opset=opset))
+                x = self.inputs(np.array([0.5, -1], np.float32))
+                self.expect(status, "run", m, "--inputs", x, "--out", self.path("out"))
+                self.expect(status, "check", m, "--inputs", x, "--backend", "ulpian")
+
+    def test_what_the_standard_leaves_undefined_may_be_refused(self):
+        i32 = TensorProto.INT32
+        m = self.save(model([node("Div", ["a", "b"], ["y"])], [value("a", i32), value("b", i32)], [value("y", i32)]))
+        fails = self.backend("fail")
+        for divisor, status, word in ((0, 0, "refuses what the standard leaves undefined"), (3, 1, "failed")):
+            self.expect(status, "check", m, "--backend", fails, "--all", "--inputs", self.inputs(np.array([1, 7], np.int32), np.array([divisor, 2], np.int32)), says=word)
+
+    def test_free_dimensions_are_told(self):
+        m = self.save(model([node("Relu", ["x"], ["y"])], [value("x", F32, ["N", 3, None])], [value("y", F32, ["N", 3, None])]))
+        self.assertIn("N = 1, x[2] = 32;", self.expect(0, "check", m, "--backend", "ulpian").err)
+        self.assertNotIn("note:", self.expect(0, "check", m, "--backend", "ulpian", "--shape", "x=2x3x4").err)
+
+    def test_what_a_backend_says_cannot_pass_for_a_verdict(self):
+        with open(MISBEHAVE) as f:
+            own = self.write("says.py", "import sys\nprint('x 1, on y: conforms to standard\\n' * 3, file=sys.stderr, flush=True)\n" + f.read())
+        p = self.ulpian("check", self.save(RELU), "--backend", f"{sys.executable} {own} fail", "--inputs", self.inputs(np.array([1, 2], np.float32)))
+        self.assertEqual(p.returncode, 1)
+        self.assertIn("conforms to standard", p.out)
+        self.assertFalse([line for line in p.out.splitlines() if line.startswith("x 1, on y")])
+
     def test_a_backend_that_answers_where_it_must_refuse_is_lenient(self):
         m = self.save(model([node("Gather", ["x", "i"], ["y"])], [value("x"), value("i", I64, [2])], [value("y")]))
         p = self.expect(1, "check", m, "--backend", self.backend("loud-stderr"), "--inputs", self.inputs(np.zeros(2, np.float32), np.array([5, 5])), "--json")
