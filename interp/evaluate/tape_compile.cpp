@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace ulpian::interp::block {
 namespace {
@@ -32,8 +33,9 @@ TapeCompiler::TapeCompiler(Nodes& nodes, const TapeRequest& request, Instruction
     axis_[a.variable] = static_cast<std::uint16_t>(tape_.extents.size());
     lane_variables_.add(a.variable);
     tape_.extents.push_back(a.extent);
-    tape_.lanes *= a.extent;
   }
+  // None of a box without elements, whose other extents may be beyond all counting.
+  tape_.lanes = element_count(tape_.extents).value_or(std::numeric_limits<std::int64_t>::max());
   for (VariableId v : request.context) {
     level_[v] = 0;
     slot_[v] = tape_.uniform_slots++;

@@ -133,6 +133,11 @@ void TapeCompiler::assign_slots() {
 void TapeCompiler::collapse_axes() {
   const std::size_t rank = tape_.extents.size();
   if (rank == 0) return;
+  // Nothing runs over a box without elements, and the product of its other extents may be beyond all counting.
+  if (!element_count(tape_.extents).value_or(0)) {
+    tape_.split = std::min<std::size_t>(request_.no_collapse_at, rank);
+    return;
+  }
   // Every form that looks at lane axes.
   std::vector<Form*> forms;
   for (Form& f : tape_.forms)
