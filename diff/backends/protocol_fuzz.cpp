@@ -73,7 +73,7 @@ void serve_bytes(std::span<const std::byte> input) {
   std::fflush(stderr);
   const int kept = ::fcntl(2, F_DUPFD_CLOEXEC, 3);
   ::dup2(sink, 2);
-  (void)serve(echo, file, sink);
+  (void)serve(echo, file, sink, Limits);
   std::fflush(stderr);
   ::dup2(kept, 2);
   ::close(kept);

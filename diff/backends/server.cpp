@@ -17,13 +17,10 @@
 namespace ulpian::diff {
 namespace {
 
-// Requests come from our own harness: large ones are its business.
-constexpr FrameLimits RequestLimits{std::uint64_t{1} << 30, std::uint64_t{1} << 40};
-
 enum class Got : std::uint8_t { Frame, End, Trouble };
 
-Got read_frame(int fd, Frame& frame, std::string& trouble) {
-  FrameReader reader(RequestLimits);
+Got read_frame(int fd, FrameLimits limits, Frame& frame, std::string& trouble) {
+  FrameReader reader(limits);
   while (!reader.complete()) {
     const auto room = reader.wanted();
     const ssize_t n = ::read(fd, room.data(), room.size());
@@ -129,12 +126,12 @@ int complain(const std::string& trouble) {
 
 }  // namespace
 
-int serve(Handler& handler, int input, int output) {
+int serve(Handler& handler, int input, int output, FrameLimits requests) {
   Server server(handler);
   for (;;) {
     Frame frame;
     std::string trouble;
-    switch (read_frame(input, frame, trouble)) {
+    switch (read_frame(input, requests, frame, trouble)) {
       case Got::End: return 0;
       case Got::Trouble: return complain(trouble);
       case Got::Frame: break;

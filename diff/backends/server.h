@@ -19,10 +19,13 @@ public:
   virtual void release(ProgramId program) = 0;
 };
 
+// Requests come from our own harness: large ones are its business.
+inline constexpr FrameLimits RequestLimits{std::uint64_t{1} << 30, std::uint64_t{1} << 40};
+
 // Takes standard output for itself: what else the process prints goes to standard error. Returns the process's exit status: 0 after
 // `bye` or the end of input, 1 after input that is not the protocol.
 int serve(Handler& handler);
-// The same on two descriptors, for tests and other transports.
-int serve(Handler& handler, int input, int output);
+// The same on two descriptors, for tests and other transports; `requests`: the largest that are read.
+int serve(Handler& handler, int input, int output, FrameLimits requests = RequestLimits);
 
 }  // namespace ulpian::diff

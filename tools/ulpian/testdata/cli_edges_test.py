@@ -12,8 +12,7 @@ import unittest
 import numpy as np
 from onnx import TensorProto, helper
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cli_test import CHAIN, F32, I64, MISBEHAVE, RELU, SOFTSQUARE, ULPIAN, Case, model, node, value  # noqa: E402
+from cli_case import CHAIN, F32, I64, MISBEHAVE, RELU, SOFTSQUARE, ULPIAN, Case, model, node, value
 
 I32 = TensorProto.INT32
 

@@ -11,14 +11,14 @@ import unittest
 import numpy as np
 import onnxruntime
 
-import cli_test
-from cli_test import ROOT
+import cli_case
+from cli_case import ROOT
 
 # Figures of real data: none of these models amplifies a rounding beyond it (evidence: at most 2e-5 of the largest magnitude, over four implementations).
 NEAR = 2e-4
 
 
-class Models(cli_test.Case):
+class Models(cli_case.Case):
     def find(self, pattern):
         files = glob.glob(os.path.join(ROOT, ".venv/models", pattern))
         if not files:

@@ -9,7 +9,7 @@ import unittest
 
 import numpy as np
 
-from cli_test import F32, MISBEHAVE, Case, model, node, value
+from cli_case import F32, MISBEHAVE, Case, model, node, value
 
 # A weighted distance to the previous row, with everything that a definition is made of: types, shapes, attributes, a requirement, a reduction, a function,
 # reads outside, examples that hold and one that is refused. All of it is exact on small integers.
