@@ -12,7 +12,7 @@
 namespace ulpian::interp {
 
 // Primitive operations, reads and terms of reductions, each as often as the variables that it depends on have values; as much as a sum of int64
-// holds. What follows from values (the extents of a `where`, those that tensors give) counts as one.
+// holds. A function of R counts as 10,000. What follows from values (the extents of a `where`, those that tensors give) counts as one.
 std::int64_t work_of(const core::Program& program, const core::Sizes& sizes);
 
 // The error, where that is more than the limits allow.

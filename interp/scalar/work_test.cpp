@@ -54,6 +54,20 @@ TEST(Work, AnExtentThatDependsOnAVariableIsTakenAtItsGreatest) {
   EXPECT_EQ(work(m), 100 + 10 + 10 + 10);  // terms, reads, i + 1, elements
 }
 
+TEST(Work, FunctionsOfRealNumbersCountAsTheManyStepsThatTheyTake) {
+  Maker m;
+  const Variable i = m.fresh("i");
+  const TermId cosine = m.primitive(P::CosTurn, m.primitive(P::ToReal, m.variable(i)));
+  m.output(m.each("y", {i}, {m.integer(10)}, m.cast(E::F32, cosine, CastMode::Exact)));
+  EXPECT_EQ(work(m), 10 * 10000 + 10 + 10 + 10);  // cosines, conversions to R and to f32, elements
+
+  Maker f32;
+  const TensorId x = f32.input("x", E::F32, {f32.integer(10)});
+  const Variable j = f32.fresh("j");
+  f32.output(f32.each("y", {j}, {f32.integer(10)}, f32.primitive(P::CosTurn, f32.at(x, f32.variable(j)))));
+  EXPECT_EQ(work(f32), 10 + 10 + 10);  // cosines, reads, elements
+}
+
 TEST(Work, CountsWithoutOverflow) {
   Maker m;
   const TensorId x = m.input("x", E::F32, {m.integer(2)});
