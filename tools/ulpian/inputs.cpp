@@ -90,7 +90,7 @@ Result<Datum> read_value(const std::string& path, const GraphValue& declared, st
   auto bytes = read_file(path, INT32_MAX);
   if (!bytes) return std::move(bytes).error();
   const ElementType type = declared.type.value_or(ElementType::F32);
-  auto value = declared.is_optional ? parse_optional_proto(*bytes, path, type, memory_limit) : parse_sequence_proto(*bytes, path, type, memory_limit);
+  auto value = declared.is_optional ? parse_optional_proto(*bytes, path, type, declared.is_sequence, memory_limit) : parse_sequence_proto(*bytes, path, type, memory_limit);
   if (!value) return std::move(value).error();
   return std::move(value->value);
 }

@@ -80,10 +80,37 @@ Result<NamedDatum> parse_sequence_proto(std::span<const std::byte> bytes, const 
   return NamedDatum{proto->name(), std::move(*value)};
 }
 
-Result<NamedDatum> parse_optional_proto(std::span<const std::byte> bytes, const std::string& source, ElementType type, std::int64_t memory_limit) {
+namespace {
+
+// Messages of three kinds have the same field numbers. By the standard an OptionalProto's elem_type is the kind of its value, and it has no more fields.
+bool is_optional_proto(const ::onnx::OptionalProto& proto, bool of_sequence) {
+  using P = ::onnx::OptionalProto;
+  if (!proto.unknown_fields().empty()) return false;
+  const std::pair<bool, int> values[] = {{proto.has_tensor_value(), P::TENSOR}, {proto.has_sparse_tensor_value(), P::SPARSE_TENSOR}, {proto.has_sequence_value(), P::SEQUENCE},
+                                         {proto.has_map_value(), P::MAP}, {proto.has_optional_value(), P::OPTIONAL}};
+  int held = 0;
+  for (const auto& [has, kind] : values) {
+    if (has && proto.elem_type() != kind) return false;
+    held += has;
+  }
+  // A SequenceProto of tensors says TENSOR, and has them where an optional has its tensor.
+  return held <= 1 && !(of_sequence && proto.elem_type() == P::TENSOR);
+}
+
+}  // namespace
+
+Result<NamedDatum> parse_optional_proto(std::span<const std::byte> bytes, const std::string& source, ElementType type, bool of_sequence, std::int64_t memory_limit) {
   google::protobuf::Arena arena;
   auto* proto = google::protobuf::Arena::CreateMessage<::onnx::OptionalProto>(&arena);
-  if (Status s = parse(*proto, bytes, source, "OptionalProto"); !s) return s.error();
+  if (Status s = parse(*proto, bytes, source, "OptionalProto"); !s || !is_optional_proto(*proto, of_sequence)) {
+    if (of_sequence) {
+      auto value = parse_sequence_proto(bytes, source, type, memory_limit);
+      return value || s ? std::move(value) : s.error();
+    }
+    auto value = parse_tensor_proto(bytes, source, memory_limit);
+    if (!value) return s ? std::move(value).error() : s.error();
+    return NamedDatum{std::move(value->name), std::move(value->tensor)};
+  }
   onnx_file::DecodeLimits limits;
   limits.memory_left = memory_limit;
   NamedDatum out{proto->name(), {}};

@@ -27,8 +27,9 @@ struct NamedDatum {
   Datum value;
 };
 
-// `type`: of a sequence without tensors, which the file does not tell.
+// `type`: of a sequence without tensors, which the file does not tell. Where an optional value is expected, what it may hold (a sequence: `of_sequence`)
+// may also stand for itself: whatever cannot be an OptionalProto of that is read as one.
 Result<NamedDatum> parse_sequence_proto(std::span<const std::byte> bytes, const std::string& source, ElementType type, std::int64_t memory_limit);
-Result<NamedDatum> parse_optional_proto(std::span<const std::byte> bytes, const std::string& source, ElementType type, std::int64_t memory_limit);
+Result<NamedDatum> parse_optional_proto(std::span<const std::byte> bytes, const std::string& source, ElementType type, bool of_sequence, std::int64_t memory_limit);
 
 }  // namespace ulpian

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <onnx/onnx-data.pb.h>
 #include "spec/core/cut.h"
 #include "spec/core/file.h"
 #include "spec/import/onnx/export_onnx.h"
@@ -103,6 +104,75 @@ TEST(TensorProto, ValuesOutsideOfTheTypeAreErrors) {
   EXPECT_NE(message_of(tensor(1, {1 << 20})).find("memory limit"), std::string::npos);
 }
 
+// --- where an optional value is declared
+
+template <typename Proto>
+Result<NamedDatum> optional(const Proto& p, bool of_sequence = false) {
+  const std::string bytes = p.SerializeAsString();
+  return parse_optional_proto(bytes_of_text(bytes), "o.pb", ElementType::F32, of_sequence, 1 << 20);
+}
+
+TEST(OptionalProto, ATensorMayStandForItself) {
+  auto one = tensor(1, {1});
+  one.add_float_data(2);
+  auto held = optional(one);
+  ASSERT_TRUE(held) << to_string(held.error());
+  ASSERT_TRUE(held->value.tensor());
+  EXPECT_EQ(held->value.tensor()->data<float>()[0], 2.0f);
+  // Without dimensions its fields have the numbers of an optional's: 2 is also the kind, 4 to 7 are also values.
+  const auto scalar = [](int code, auto fill) {
+    auto t = tensor(code, {});
+    fill(t);
+    auto got = optional(t);
+    EXPECT_TRUE(got) << code << ": " << to_string(got.error());
+    return got && got->value.tensor() && got->value.tensor()->rank() == 0 ? std::optional(*got->value.tensor()) : std::nullopt;
+  };
+  const auto f32 = scalar(1, [](auto& t) { t.add_float_data(1.5F); });
+  ASSERT_TRUE(f32);
+  EXPECT_EQ(f32->data<float>()[0], 1.5f);
+  for (int n : {0, 1, 8, 10, 127, -1}) {
+    const auto i8 = scalar(3, [&](auto& t) { t.add_int32_data(n); });
+    EXPECT_TRUE(i8 && to_int64(ElementType::I8, i8->at(0)) == n) << n;
+  }
+  const auto i64 = scalar(7, [](auto& t) { t.add_int64_data(10); });
+  EXPECT_TRUE(i64 && i64->at(0) == 10u);
+  const auto text = scalar(8, [](auto& t) { t.add_string_data("a"); });
+  EXPECT_TRUE(text && text->strings()[0] == "a");
+  const auto none = optional(tensor(1, {0, 5}));
+  EXPECT_TRUE(none && none->value.tensor() && none->value.tensor()->extents() == (Extents{0, 5}));
+}
+
+TEST(OptionalProto, HoldsATensorASequenceOrNothing) {
+  onnx::OptionalProto o;
+  EXPECT_FALSE(optional(o)->value.is_present());
+  EXPECT_FALSE(optional(o, true)->value.is_present());
+  o.set_name("o");
+  o.set_elem_type(onnx::OptionalProto::TENSOR);
+  EXPECT_FALSE(optional(o)->value.is_present());
+  auto& held = *o.mutable_tensor_value();
+  held = tensor(7, {2});
+  held.add_int64_data(3);
+  held.add_int64_data(4);
+  EXPECT_EQ(optional(o)->value.tensor()->at(1), 4u);
+  EXPECT_EQ(optional(o)->name, "o");
+  onnx::OptionalProto of_sequence;
+  of_sequence.set_elem_type(onnx::OptionalProto::SEQUENCE);
+  EXPECT_FALSE(optional(of_sequence, true)->value.is_present());
+  *of_sequence.mutable_sequence_value()->add_tensor_values() = held;
+  EXPECT_EQ(optional(of_sequence, true)->value.count(), 1u);
+  // A sequence that stands for itself, of any length.
+  onnx::SequenceProto s;
+  s.set_elem_type(onnx::SequenceProto::TENSOR);
+  for (std::size_t n = 0; n < 3; ++n) {
+    auto items = optional(s, true);
+    ASSERT_TRUE(items && items->value.sequence()) << n;
+    EXPECT_EQ(items->value.count(), n);
+    *s.add_tensor_values() = held;
+  }
+  const auto bad = parse_optional_proto(bytes_of_text("\xff\xff"), "o.pb", ElementType::F32, false, 1 << 20);
+  EXPECT_EQ(to_string(bad.error()), "not a OptionalProto: truncated or corrupt (o.pb)");
+}
+
 std::vector<std::byte> file(const std::string& name) { return read_file(name, 1 << 20).value(); }
 
 // The onnx package writes what this code reads, and reads what it writes.
@@ -123,6 +193,8 @@ TEST(TensorProto, AgreesWithTheOnnxPackage) {
       EXPECT_EQ(t->tensor.extents(), (Extents{3, 7}));
       ASSERT_EQ(t->tensor.bytes().size(), bits.size());
       EXPECT_EQ(std::memcmp(t->tensor.bytes().data(), bits.data(), bits.size()), 0) << stem << kind;
+      auto held = parse_optional_proto(bytes, stem, ElementType::F32, false, 1 << 20);
+      EXPECT_TRUE(held && held->value.tensor() && same_elements(*held->value.tensor(), t->tensor)) << stem << kind;
     }
     auto ours = format_tensor_proto(Tensor::from_bytes(type, {3, 7}, bits), name_of(type));
     ASSERT_TRUE(ours.ok());

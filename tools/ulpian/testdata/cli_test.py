@@ -117,6 +117,11 @@ class Run(Case):
         self.expect(0, "run", m, "--inputs", self.path("pb"), "--out", self.path("out"), says="a sequence of 2 f32 tensors")
         self.assertEqual(sorted(os.listdir(self.path("out/output_0"))), ["0.npy", "1.npy"])
         self.assertTrue(np.load(self.path("out/output_1.npy")))
+        # What an optional holds may stand for itself.
+        with open(self.path("pb/input_2.pb"), "wb") as f:
+            f.write(numpy_helper.from_array(x, "o").SerializeToString())
+        self.expect(0, "run", m, "--inputs", self.path("pb"), "--out", self.path("plain"))
+        self.assertTrue(np.load(self.path("plain/output_1.npy")))
         self.expect(0, "run", m, "--inputs", self.path("pb"), "--answer", "allowed", "--out", self.path("sets"), says="a sequence of 2 f32 tensors")
         self.assertEqual(sorted(os.listdir(self.path("sets/output_0"))), [f"{k}.{end}.npy" for k in (0, 1) for end in ("flags", "lower", "upper")])
         with open(self.path("sets/allowed.json")) as f:
