@@ -1,6 +1,7 @@
 #include "interp/session/call.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -77,16 +78,33 @@ language::Call describe_call(const language::Specification& specification, const
   return call;
 }
 
-struct Call::State {
+namespace {
+
+struct Made {
   core::Program program;
   std::optional<Plan> plan;
+
+  Result<MaybeTensors> run(std::span<const std::optional<Tensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined = nullptr) const {
+    return plan ? plan->run(inputs, limits, undefined) : evaluate_scalar(program, inputs, limits, undefined);
+  }
+};
+
+}  // namespace
+
+struct Call::State {
+  Made made;
   std::vector<language::InputDescription> signature;
+  Evaluator evaluator = Evaluator::Block;
+  block::Options block;
+  // The program with what it leaves open at two values; made when first asked for. The first is `made` where that has one of them.
+  std::once_flag once;
+  std::optional<Made> one, other;
 };
 
 Call::Call() : state_(std::make_unique<State>()) {}
 Call::~Call() = default;
 
-const core::Program& Call::program() const { return state_->program; }
+const core::Program& Call::program() const { return state_->made.program; }
 
 Result<std::shared_ptr<const Call>> Call::make(const language::Specification& specification, const Graph& graph, const Node& node,
                                                std::span<const Datum> inputs, Evaluator evaluator,
@@ -97,12 +115,14 @@ Result<std::shared_ptr<const Call>> Call::make(const language::Specification& sp
   if (!program) return at_node(std::move(program).error(), graph, node);
   std::shared_ptr<Call> call(new Call());
   State& s = *call->state_;
-  s.program = std::move(*program);
+  s.made.program = std::move(*program);
   s.signature = std::move(description.inputs);
+  s.evaluator = evaluator;
+  s.block = block;
   if (evaluator == Evaluator::Block) {
-    auto plan = Plan::make(s.program, block);
+    auto plan = Plan::make(s.made.program, block);
     if (!plan) return at_node(std::move(plan).error(), graph, node);
-    s.plan = std::move(*plan);
+    s.made.plan = std::move(*plan);
   }
   return std::shared_ptr<const Call>(std::move(call));
 }
@@ -135,8 +155,81 @@ bool Call::serves(std::span<const Datum> inputs) const {
 }
 
 Result<MaybeTensors> Call::run(std::span<const std::optional<Tensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined) const {
-  if (state_->plan) return state_->plan->run(inputs, limits, undefined);
-  return evaluate_scalar(state_->program, inputs, limits, undefined);
+  return state_->made.run(inputs, limits, undefined);
+}
+
+namespace {
+
+// Texts and complex numbers are never left open.
+bool is_open(const core::Term& t) { return t.kind == core::TermKind::Unspecified && (t.type == ElementType::Bool || is_integer(t.type) || is_float(t.type)); }
+
+// A value unlike the canonical 0 that shows in what is computed from it.
+Bits unlike_zero(ElementType type) { return has_nan(type) ? canonical_nan(type) : type == ElementType::Bool ? 1 : from_double(type, 1); }
+
+// Of `one of (a, unspecified(T))` takes the latter. Whether there was any.
+bool prefer_open(core::Program& program) {
+  bool any = false;
+  for (const core::Term& t : program.terms) {
+    if (t.kind != core::TermKind::Choice || t.operation != static_cast<std::uint8_t>(core::ChoiceKind::OneOf)) continue;
+    const auto first = program.arguments.begin() + t.first, end = first + t.count;
+    const auto open = std::find_if(first, end, [&](core::TermId a) { return is_open(program.terms[a]); });
+    if (open == first || open == end) continue;
+    std::iter_swap(first, open);
+    any = true;
+  }
+  return any;
+}
+
+Extents index_of(const Extents& extents, std::int64_t position) {
+  Extents out(extents.size());
+  for (std::size_t d = extents.size(); d-- > 0; position /= extents[d]) out[d] = position % extents[d];
+  return out;
+}
+
+}  // namespace
+
+std::optional<Diagnostic> Call::open_elements(std::span<const std::optional<Tensor>> inputs, const MaybeTensors& answer, const Limits& limits) const {
+  State& s = *state_;
+  const core::Program& program = s.made.program;
+  const auto open = std::find_if(program.terms.begin(), program.terms.end(), is_open);
+  if (open == program.terms.end()) return std::nullopt;
+  std::call_once(s.once, [&] {
+    if (core::Program turned = program; prefer_open(turned)) s.one.emplace(Made{std::move(turned), {}});
+    s.other.emplace(Made{s.one ? s.one->program : program, {}});
+    for (core::Term& t : s.other->program.terms)
+      if (is_open(t)) t.kind = core::TermKind::Constant, t.data = unlike_zero(t.type);
+    for (auto* made : {&s.one, &s.other})
+      if (*made && s.evaluator == Evaluator::Block)
+        if (auto plan = Plan::make((*made)->program, s.block)) (*made)->plan = std::move(*plan);
+  });
+  Limits rest = limits;
+  const auto held = [&](const MaybeTensors& tensors) {
+    for (const auto& t : tensors)
+      if (t) rest.memory_bytes -= static_cast<std::int64_t>(t->bytes().size());
+  };
+  held(answer);
+  const auto one = s.one ? s.one->run(inputs, rest) : Result<MaybeTensors>(answer);
+  if (!one) return std::nullopt;
+  if (s.one) held(*one);
+  const auto other = s.other->run(inputs, rest);
+  if (!other) return std::nullopt;
+  std::int64_t count = 0;
+  std::string first;
+  for (std::size_t k = 0; k < one->size(); ++k) {
+    if (!(*one)[k] || !(*other)[k]) continue;
+    const Tensor &a = *(*one)[k], &b = *(*other)[k];
+    if (a.type() == ElementType::String || is_complex(a.type()) || a.extents() != b.extents() || std::ranges::equal(a.bytes(), b.bytes())) continue;
+    for (std::int64_t j = 0; j < a.size(); ++j) {
+      if (same_element(a.type(), a.at(j), b.at(j))) continue;
+      if (count++ == 0) first = program.output_names[k] + to_string(index_of(a.extents(), j));
+    }
+  }
+  if (count == 0) return std::nullopt;
+  Diagnostic d;
+  d.kind = ErrorKind::Undefined;
+  d.message = fmt::format("{}: the standard does not say what {} is{}", program.op, first, count == 1 ? "" : fmt::format(", nor {} more elements", count - 1));
+  if (open->place < program.places.size()) d.place = program.places[open->place];
+  return d;
 }
 
 }  // namespace ulpian::interp

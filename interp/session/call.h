@@ -44,6 +44,9 @@ public:
   bool serves(std::span<const Datum> inputs) const;
   // The canonical answer, per output of the program. `undefined` (if given) receives the condition under which the standard says nothing.
   Result<MaybeTensors> run(std::span<const std::optional<Tensor>> inputs, const Limits& limits, std::optional<Diagnostic>* undefined = nullptr) const;
+  // Which elements of that answer the standard leaves open one by one (`unspecified`): nothing where there are none. Runs a program that
+  // leaves any open again, with other values there: what differs then hangs on them.
+  std::optional<Diagnostic> open_elements(std::span<const std::optional<Tensor>> inputs, const MaybeTensors& answer, const Limits& limits) const;
 
 private:
   Call();

@@ -166,6 +166,7 @@ Result<std::vector<Datum>> Session::State::run_node(Run& run, std::size_t n) {
   if (options.is_body && run.notes) note_choices(run.notes->choices_inside, reading_key(node, std::span<const Datum>(arguments)), calls[n]->program());
   auto outputs = calls[n]->run(flattened(std::span<const Datum>(arguments)), rest, &undefined);
   if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
+  if (!undefined && run.notes && run.notes->open_elements) undefined = calls[n]->open_elements(flattened(std::span<const Datum>(arguments)), *outputs, rest);
   noted();
   auto results = results_of(calls[n]->program(), std::move(*outputs));
   constexpr std::int64_t Small = 1 << 16;

@@ -109,6 +109,7 @@ int run_canonical(const Options& o, const Common& common, const std::shared_ptr<
   options.progress = [&](std::size_t node, double) { progress.at(node + 1, graph->nodes[node].op); };
   interp::Session session(spec, graph, options);
   interp::RunNotes notes;
+  notes.open_elements = true;
   auto outputs = session.run_values(inputs, {}, limits_of(common), &notes);
   if (!outputs) return report(outputs.error(), common);
   if (!o.out.empty())
