@@ -142,6 +142,60 @@ TEST(Graphs, ALoopOfNoTripsGivesItsStateAndCollectsNothing) {
   EXPECT_EQ(out[1].tensor()->extents(), (Extents{0, 2}));
 }
 
+// A body that collects, and declares of what it collects no more than a type, or its rank, or nothing.
+TEST(Graphs, ExtentsThatNoTripShowsAreThoseThatTheBodyDeclaresAndElseOpen) {
+  auto looped = [](auto declare, const std::string& open) {
+    Maker maker("body");
+    maker.inputs({"i", "c", "st"}).node("Neg", {"st"}, {"seen"});
+    const Body plain = maker.outputs({"c", "st", "seen"});
+    Graph body = *plain;
+    declare(body.values[static_cast<std::size_t>(body.outputs[2])]);
+    const Body graph = Maker("main").inputs({"n", "x"}).node("Loop", {"n", "", "x"}, {"last", "all"}, {{"body", std::make_shared<const Graph>(body)}}).outputs({"last", "all"});
+    for (Evaluator evaluator : {Evaluator::Scalar, Evaluator::Block}) {
+      SessionOptions options;
+      options.evaluator = evaluator;
+      RunNotes notes;
+      auto out = Session(specification(), graph, options).run_values(Data{integer(0), floats({1, 2})}, {}, {}, &notes);
+      if (!out) return to_string(out.error());
+      EXPECT_EQ(elements((*out)[0]), (std::vector<float>{1, 2}));
+      EXPECT_EQ((*out)[1].tensor()->type(), ElementType::F32);
+      EXPECT_EQ(notes.undefined.size(), open.empty() ? 0u : 1u);
+      for (const Diagnostic& d : notes.undefined) EXPECT_NE(to_string(d).find(open), std::string::npos) << to_string(d);
+      // With a trip nothing is open.
+      RunNotes none;
+      auto one = Session(specification(), graph, options).run_values(Data{integer(1), floats({1, 2})}, {}, {}, &none);
+      EXPECT_TRUE(one && none.undefined.empty());
+      if (evaluator == Evaluator::Block) return to_string((*out)[1].tensor()->extents());
+    }
+    return std::string();
+  };
+  const std::string open = "no trip is made, and the graph does not declare the extents of its output \"seen\"";
+  const auto of_rank = [](std::vector<Dimension> extents) { return [extents](GraphValue& v) { v.type = ElementType::F32, v.extents = extents; }; };
+  EXPECT_EQ(looped(of_rank({{2, {}}}), ""), "[0, 2]");
+  EXPECT_EQ(looped(of_rank({}), ""), "[0]");
+  EXPECT_EQ(looped(of_rank({{{}, "N"}, {3, {}}, {{}, {}}}), open), "[0, 0, 3, 0]");
+  EXPECT_EQ(looped([](GraphValue& v) { v.type = ElementType::F32; }, open), "[0]");
+  EXPECT_NE(looped([](GraphValue&) {}, "").find("does not declare its output \"seen\" as a tensor of some element type"), std::string::npos);
+  EXPECT_NE(looped([](GraphValue& v) { v.type = ElementType::F32, v.is_sequence = true; }, "").find("does not declare its output \"seen\""), std::string::npos);
+}
+
+TEST(Graphs, AnEmptySequenceIsMappedToEmptyOnesOfTheTypesThatTheBodyDeclares) {
+  const Body plain = Maker("body").inputs({"e"}).node("Shape", {"e"}, {"g"}).outputs({"g", "e"});
+  Graph body = *plain;
+  for (int k = 0; k < 2; ++k) body.values[static_cast<std::size_t>(body.outputs[static_cast<std::size_t>(k)])].type = k ? ElementType::F32 : ElementType::I64;
+  auto mapped = [](const Body& b) { return Maker("main").inputs({"s"}).node("SequenceMap", {"s"}, {"t", "u"}, {{"body", b}}).outputs({"t", "u"}); };
+  const Datum none(Datum::Sequence{ElementType::F32, {}});
+  const Data out = ran(mapped(std::make_shared<const Graph>(body)), {none});
+  for (std::size_t k = 0; k < 2; ++k) {
+    ASSERT_TRUE(out[k].sequence());
+    EXPECT_EQ(out[k].count(), 0u);
+    EXPECT_EQ(out[k].sequence()->type, k ? ElementType::F32 : ElementType::I64);
+  }
+  auto refused = Session(specification(), mapped(plain)).run_values(Data{none});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::Requirement);
+}
+
 TEST(Graphs, OutputsThatNobodyReadsMayBeLeftOut) {
   const Body body = Maker("body").inputs({"s", "v"}).node("Add", {"s", "v"}, {"t"}).node("Mul", {"t", "v"}, {"o"}).outputs({"t", "o"});
   Attributes scan{{"body", body}, {"num_scan_inputs", std::int64_t{1}}};

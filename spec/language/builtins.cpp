@@ -22,7 +22,7 @@ constexpr std::array Rows{
     Row{"is_int", Builtin::IsInteger}, Row{"is_signed", Builtin::IsSigned}, Row{"is_complex", Builtin::IsComplex}, Row{"lowest", Builtin::Lowest},
     Row{"highest", Builtin::Highest}, Row{"wide", Builtin::Wide}, Row{"cast", Builtin::Cast}, Row{"bits", Builtin::Bits}, Row{"exactly", Builtin::Exactly},
     Row{"unspecified", Builtin::Unspecified}, Row{"random", Builtin::Random}, Row{"encoding", Builtin::Encoding}, Row{"measured", Builtin::Measured}, Row{"int", Builtin::Integer},
-    Row{"real", Builtin::Real}, Row{"host", Builtin::Host},
+    Row{"real", Builtin::Real}, Row{"result_type", Builtin::ResultType}, Row{"sequence_of", Builtin::SequenceOf}, Row{"host", Builtin::Host},
 };
 
 std::unordered_map<std::string_view, BuiltinName> table() {

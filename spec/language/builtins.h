@@ -15,6 +15,8 @@ enum class Builtin : std::uint8_t {
   True, False, Infinity, NotANumber, Pi, Absent,
   // of values
   Present, IsSequence, Rank, Shape, TypeOf, Values, Extent, Refuse,
+  // of graphs and sequences
+  ResultType, SequenceOf,
   // of lists
   Len, Range, Sort, Reverse, Find, Sum, Product, Minimum, Maximum, All, Any,
   // of strings

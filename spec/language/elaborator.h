@@ -317,6 +317,8 @@ private:
   Value call_graph(const Context& c, Position at, const Graph& graph, std::span<const Value> arguments);
   bool decides(core::TermId t) const;                                       // whether the host can tell this term's value
   Tensor decided(const Context& c, Position at, core::TermId t);
+  Value result_type(const Context& c, Position at, std::span<const Value> arguments);  // what a graph declares of one of its results
+  Value sequence_of(const Context& c, Position at, std::span<const Value> arguments);
   Value stacked(const Context& c, Position at, std::span<const Value> tensors);
   struct Trips;
   void sequence_input(Application& a, const Clause& c, const Value& v);

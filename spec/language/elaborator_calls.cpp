@@ -158,6 +158,8 @@ Value Elaborator::call_builtin(const Context& c, Position at, Builtin b, std::sp
     case Builtin::Measured:
     case Builtin::Integer:
     case Builtin::Real: return call_element_builtin(c, at, b, a);
+    case Builtin::ResultType: return result_type(c, at, a);
+    case Builtin::SequenceOf: return sequence_of(c, at, a);
     case Builtin::Host: fail(c, at, "sequences are not defined in this edition", ErrorKind::Unsupported);
     case Builtin::True:
     case Builtin::False:

@@ -59,6 +59,24 @@ Value Elaborator::sequence(std::span<const Value> tensors, ElementType type) {
   return v;
 }
 
+Value Elaborator::result_type(const Context& c, Position at, std::span<const Value> a) {
+  need(c, at, "result_type", a, 2, 2);
+  if (!a[0].is(Tag::Graph)) fail(c, at, fmt::format("{} where a graph is needed", describe_kind(a[0])));
+  const Graph& graph = *a[0].graph;
+  const std::int64_t k = static_integer(c, at, a[1], "the number of a result");
+  if (k < 0 || k >= static_cast<std::int64_t>(graph.outputs.size())) return Value();
+  const GraphValue& v = graph.values[static_cast<std::size_t>(graph.outputs[static_cast<std::size_t>(k)])];
+  return v.type && !v.is_sequence ? Value::of_type(*v.type) : Value();
+}
+
+Value Elaborator::sequence_of(const Context& c, Position at, std::span<const Value> a) {
+  need(c, at, "sequence_of", a, 2, 2);
+  const ElementType type = type_argument(c, at, a[0]);
+  for (const Value& x : list_of(c, at, a[1]))
+    if (!x.is(Tag::Tensor) || b_.program().tensors[x.tensor].type != type) fail(c, at, fmt::format("{} in a sequence of {}", describe_kind(x), name_of(type)));
+  return sequence(a[1].items(), type);
+}
+
 // --- asking the host
 
 Host& Elaborator::host_of(const Context& c, Position at) {
@@ -236,7 +254,8 @@ void Elaborator::loop(Application& a, const Clause& c) {
   loop_collect(a, c, trips);
 }
 
-// What the trips gave, stacked on a new first axis. Without any trip the graph's declarations say what there would have been.
+// What the trips gave, stacked on a new first axis. Without any trip the graph's declarations say what there would have been: an extent that
+// they leave out is 0, and axes that they leave out are none. Standards do not say what these are, so that any other is as good.
 void Elaborator::loop_collect(Application& a, const Clause& c, const Trips& trips) {
   Values out;
   for (const Values& one : trips.collected) out.push_back(stacked(a.context, c.at, one));
@@ -248,13 +267,17 @@ void Elaborator::loop_collect(Application& a, const Clause& c, const Trips& trip
     for (const Values& s : trips.state) first += s.size();
     for (std::size_t k = first; k < graph.outputs.size(); ++k) {
       const GraphValue& v = graph.values[static_cast<std::size_t>(graph.outputs[k])];
-      if (!v.type || !v.extents)
-        fail_requirement(a.context, c.at, fmt::format("no trip is made, and the graph does not declare what its output \"{}\" is", v.name), ErrorKind::Unsupported);
+      if (!v.type || v.is_sequence)
+        fail_requirement(a.context, c.at, fmt::format("no trip is made, and the graph does not declare its output \"{}\" as a tensor of some element type", v.name), ErrorKind::Unsupported);
       core::TensorNode node;
       node.kind = core::TensorKind::Literal;
       node.type = *v.type;
       Extents extents{0};
-      for (const Dimension& d : *v.extents) extents.push_back(d.extent.value_or(0));
+      bool known = v.extents.has_value();
+      if (v.extents)
+        for (const Dimension& d : *v.extents) extents.push_back(d.extent.value_or(0)), known = known && d.extent;
+      mark(a.context, c.at);
+      if (!known) b_.program().undefined.push_back({b_.boolean(true), fmt::format("no trip is made, and the graph does not declare the extents of its output \"{}\"", v.name), b_.place()});
       for (std::int64_t n : extents) node.extents.push_back(b_.integer(n));
       node.literal = *v.type == ElementType::String ? Tensor(extents, std::vector<std::string>{}) : Tensor(*v.type, extents);
       out.push_back(Value::of_tensor(b_.add(std::move(node))));

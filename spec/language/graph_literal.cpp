@@ -50,6 +50,19 @@ Node GraphLiteral::node(Names& names, const GraphNode& of) {
   return out;
 }
 
+void GraphLiteral::declare(GraphValue& v, Position at, const NamedArgument& declared) const {
+  const std::string& type = spec_.symbols().name(declared.name);
+  v.type = element_type_named(type);
+  if (!v.type) fail(at, fmt::format("{} is no element type", type));
+  if (!declared.value) return;
+  v.extents.emplace();
+  for (const Expr* n : declared.value->args) {
+    const auto extent = n->kind == ExprKind::Number ? n->number.to_int64() : std::nullopt;
+    if (!extent || *extent < 0) fail(n->at, "an extent that a graph declares is a number");
+    v.extents->push_back({*extent, {}});
+  }
+}
+
 std::shared_ptr<const Graph> GraphLiteral::graph_of(const Expr* e) { return graph_of(e, nullptr); }
 
 std::shared_ptr<const Graph> GraphLiteral::graph_of(const Expr* e, Names* around) {
@@ -64,7 +77,11 @@ std::shared_ptr<const Graph> GraphLiteral::graph_of(const Expr* e, Names* around
     for (const Parameter& p : n.outputs) made.outputs.push_back(make(names, p.name));
     graph->nodes.push_back(std::move(made));
   }
-  for (const Expr* x : e->args) graph->outputs.push_back(value(names, x));
+  for (std::size_t k = 0; k < e->args.size(); ++k) {
+    const ValueId id = value(names, e->args[k]);
+    graph->outputs.push_back(id);
+    if (e->named[k].name != NoSymbol) declare(graph->values[static_cast<std::size_t>(id)], e->args[k]->at, e->named[k]);
+  }
   return graph;
 }
 

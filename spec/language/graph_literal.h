@@ -1,4 +1,4 @@
-// A graph as an example writes it: graph(x, n) { y = onnx.Add(x, x) } gives (y, n). Private to spec/language.
+// A graph as an example writes it: graph(x, n) { y = onnx.Add(x, x) } gives (y: f32[2], n). Private to spec/language.
 #pragma once
 
 #include <functional>
@@ -29,6 +29,7 @@ private:
   ValueId make(Names& names, Symbol symbol);
   ValueId value(Names& names, const Expr* e);
   Node node(Names& names, const GraphNode& of);
+  void declare(GraphValue& v, Position at, const NamedArgument& declared) const;
   [[noreturn]] void fail(Position at, std::string message) const;
 
   const Specification& spec_;

@@ -74,6 +74,7 @@ private:
   const Expr* lambda(Position at_position);
   bool graph_follows() const;
   const Expr* graph(Position at_position);
+  NamedArgument declared();
   const Expr* comprehension(ExprKind kind, Position at_position);
   const Expr* one_of(Position at_position);
   const Expr* list(Position at_position);

@@ -515,9 +515,27 @@ const Expr* Parser::graph(Position at_position) {
   }
   expect("gives");
   expect("(");
-  auto given = inside([&] { return items(")"); });
-  e.args = std::move(given);
+  e.args = inside([&] {
+    std::vector<const Expr*> given;
+    while (!take(")")) {
+      given.push_back(expression());
+      e.named.push_back(take(":") ? declared() : NamedArgument{});
+      if (!take(",") && !at(")")) fail("',' or ')'");
+    }
+    return given;
+  });
   return &e;
+}
+
+// Of what a graph gives: its type, and extents if there are brackets.
+NamedArgument Parser::declared() {
+  NamedArgument out{name(), nullptr};
+  const Position where = peek().at;
+  if (!take("[")) return out;
+  Expr& extents = make(ExprKind::List, where);
+  extents.args = items("]");
+  out.value = &extents;
+  return out;
 }
 
 const Expr* Parser::comprehension(ExprKind kind, Position at_position) {

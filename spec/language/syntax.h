@@ -126,7 +126,7 @@ struct Expr {
   std::vector<const Expr*> args;
   std::vector<Binder> binders;
   std::vector<Parameter> parameters;  // Lambda, Let, Graph
-  std::vector<NamedArgument> named;   // Call
+  std::vector<NamedArgument> named;   // Call; Graph: per arg the declared type and its extents (a List, or null)
   std::vector<GraphNode> nodes;       // Graph
   std::string text;
   Exact number;
