@@ -150,7 +150,7 @@ Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std:
       points[k] = std::move(point);
     }
   }
-  language::Call call = describe_call(*specification, node, points);
+  language::Call call = describe_call(*specification, g, node, points);
   const language::OperatorDefinition* definition = specification->find(node.op, node.version);
   const bool hosted = definition && language::holds_graphs(*definition);
   if (choices && !hosted) call.alternatives = *choices;

@@ -61,7 +61,31 @@ bool may_be_nothing(const language::Specification& specification, const Node& no
 
 std::vector<Datum> as_data(std::span<const std::optional<Tensor>> values) { return {values.begin(), values.end()}; }
 
-language::Call describe_call(const language::Specification& specification, const Node& node, std::span<const Datum> inputs) {
+namespace {
+
+// Whether a node's input may be of any kind, as its definition says.
+bool takes_any_kind(const language::OperatorDefinition& definition, std::size_t input) {
+  std::size_t k = 0;
+  for (const language::Clause& c : definition.clauses)
+    if (c.kind == language::ClauseKind::In && (k++ == input || c.variadic)) return c.any_kind && !c.variadic;
+  return false;
+}
+
+// Whether a value is said to be a tensor or a sequence: by the graph, or by the definition of what makes it.
+bool is_plain(const language::Specification& specification, const Graph& graph, ValueId id) {
+  if (id == AbsentValue || static_cast<std::size_t>(id) >= graph.values.size()) return false;
+  const GraphValue& v = graph.values[static_cast<std::size_t>(id)];
+  if (v.is_optional) return false;
+  if (v.type || std::ranges::any_of(graph.constants, [&](const auto& c) { return c.first == id; })) return true;
+  for (const Node& n : graph.nodes)
+    for (std::size_t k = 0; k < n.outputs.size(); ++k)
+      if (n.outputs[k] == id) return specification.find(n.op, n.version) && !may_be_nothing(specification, n, k);
+  return false;
+}
+
+}  // namespace
+
+language::Call describe_call(const language::Specification& specification, const Graph& graph, const Node& node, std::span<const Datum> inputs) {
   language::Call call;
   call.op = node.op;
   call.version = node.version;
@@ -69,10 +93,12 @@ language::Call describe_call(const language::Specification& specification, const
   call.outputs = node.outputs.size();
   while (call.outputs > 1 && node.outputs[call.outputs - 1] == AbsentValue) --call.outputs;
   const std::vector<bool> lends = static_inputs(specification, node);
+  const language::OperatorDefinition* definition = specification.find(node.op, node.version);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     language::InputDescription d = describe(inputs[k]);
     if (k < lends.size() && lends[k])
       if (const Tensor* t = inputs[k].tensor()) d.value = *t;
+    d.plain = definition && k < node.inputs.size() && takes_any_kind(*definition, k) && is_plain(specification, graph, node.inputs[k]);
     call.inputs.push_back(std::move(d));
   }
   return call;
@@ -109,7 +135,7 @@ const core::Program& Call::program() const { return state_->made.program; }
 Result<std::shared_ptr<const Call>> Call::make(const language::Specification& specification, const Graph& graph, const Node& node,
                                                std::span<const Datum> inputs, Evaluator evaluator,
                                                const std::vector<std::uint8_t>& alternatives, const block::Options& block, const Limits& limits) {
-  language::Call description = describe_call(specification, node, inputs);
+  language::Call description = describe_call(specification, graph, node, inputs);
   description.alternatives = alternatives;
   auto program = language::elaborate(specification, description, elaboration_limits(limits));
   if (!program) return at_node(std::move(program).error(), graph, node);

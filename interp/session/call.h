@@ -55,7 +55,7 @@ private:
 };
 
 // The call as the language takes it: attributes and the descriptions of inputs, elements included for `static` ones.
-language::Call describe_call(const language::Specification& specification, const Node& node, std::span<const Datum> inputs);
+language::Call describe_call(const language::Specification& specification, const Graph& graph, const Node& node, std::span<const Datum> inputs);
 
 // A node's inputs and what its bodies read of the graph around, each as often as it is read; absent ones left out. `names` is filled with the
 // values of the graph by name when first needed.

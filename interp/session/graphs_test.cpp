@@ -196,6 +196,37 @@ TEST(Graphs, AnEmptySequenceIsMappedToEmptyOnesOfTheTypesThatTheBodyDeclares) {
   EXPECT_EQ(refused.error().kind, ErrorKind::Requirement);
 }
 
+// A program's declarations tell a tensor from a value of an optional type, and so do the definitions of what makes it.
+TEST(Graphs, BeforeVersion18AnOptionalIsOfAnOptionalType) {
+  auto asked = [](std::int64_t version, auto declare, const char* maker) {
+    Graph g;
+    g.values = {{"x", {}, {}}, {"o", {}, {}}, {"has", {}, {}}};
+    declare(g.values[0]);
+    Node make, ask;
+    make.op = maker, make.version = version, make.inputs = {0}, make.outputs = {1};
+    ask.op = "onnx.OptionalHasElement", ask.version = version, ask.inputs = {*maker ? 1 : 0}, ask.outputs = {2};
+    if (*maker) g.nodes.push_back(make);
+    g.nodes.push_back(ask);
+    g.inputs = {0}, g.outputs = {2};
+    auto out = Session(specification(), std::make_shared<const Graph>(g)).run_values(Data{floats({1})});
+    const std::vector<AllowedDatum> sets{AllowedTensor::exactly(floats({1}))};
+    auto allowed = AllowedSession(specification(), std::make_shared<const Graph>(g), *profile_named("standard")).run_values(sets);
+    EXPECT_EQ(out.ok(), allowed.ok());
+    return out ? std::string((*out)[0].tensor()->at(0) ? "yes" : "no") : to_string(out.error());
+  };
+  const auto undeclared = [](GraphValue&) {};
+  const auto tensor = [](GraphValue& v) { v.type = ElementType::F32; };
+  const auto optional = [](GraphValue& v) { v.type = ElementType::F32, v.is_optional = true; };
+  EXPECT_EQ(asked(15, undeclared, ""), "yes");
+  EXPECT_EQ(asked(15, optional, ""), "yes");
+  EXPECT_EQ(asked(18, tensor, ""), "yes");
+  EXPECT_NE(asked(15, tensor, "").find("came with version 18"), std::string::npos);
+  EXPECT_EQ(asked(15, tensor, "onnx.Optional"), "yes");
+  EXPECT_NE(asked(15, tensor, "onnx.Neg").find("came with version 18"), std::string::npos);
+  EXPECT_NE(asked(15, tensor, "onnx.SequenceConstruct").find("came with version 18"), std::string::npos);
+  EXPECT_EQ(asked(18, tensor, "onnx.Neg"), "yes");
+}
+
 TEST(Graphs, OutputsThatNobodyReadsMayBeLeftOut) {
   const Body body = Maker("body").inputs({"s", "v"}).node("Add", {"s", "v"}, {"t"}).node("Mul", {"t", "v"}, {"o"}).outputs({"t", "o"});
   Attributes scan{{"body", body}, {"num_scan_inputs", std::int64_t{1}}};

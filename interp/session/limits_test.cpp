@@ -220,7 +220,7 @@ TEST(Limits, TimeHoldsWhileMemoryOfSetsIsCleared) {
   // 900 million elements: 14 GB of ends, within the memory allowed, of which little is touched in this time.
   const auto number = [](float x) { return floats({}, {x}); };
   const Inputs inputs{number(0), number(9e8f), number(1)};
-  const auto program = language::elaborate(specification(), describe_call(specification(), node_of("onnx.Range", 3, 1), as_data(inputs)));
+  const auto program = language::elaborate(specification(), describe_call(specification(), Graph(), node_of("onnx.Range", 3, 1), as_data(inputs)));
   ASSERT_TRUE(program) << to_string(program.error());
   std::vector<std::optional<AllowedTensor>> sets;
   for (const auto& t : inputs) sets.emplace_back(AllowedTensor::exactly(*t));
@@ -340,7 +340,7 @@ TEST(Limits, WorkIsKnownBeforeACallStarts) {
       EXPECT_EQ(got.error().kind, ErrorKind::Limit) << to_string(got.error());
       EXPECT_NE(to_string(got.error()).find("--work-limit"), std::string::npos) << to_string(got.error());
     }
-    auto program = language::elaborate(**spec, describe_call(**spec, node_of("test.Long", 1, 1), as_data(inputs)));
+    auto program = language::elaborate(**spec, describe_call(**spec, Graph(), node_of("test.Long", 1, 1), as_data(inputs)));
     ASSERT_TRUE(program);
     const std::vector<std::optional<AllowedTensor>> sets{AllowedTensor::exactly(*inputs[0])};
     const auto allowed = evaluate_allowed(*program, sets, *profile_named("standard"), {});

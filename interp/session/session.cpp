@@ -184,7 +184,7 @@ Result<std::vector<Datum>> Session::State::run_hosted(Run& run, const Node& node
   };
   GraphHost<MachineWorld> host({specification, &options, &bodies, captured, run.notes}, rest);
   host.add(flattened(arguments));
-  language::Call description = describe_call(*specification, node, arguments);
+  language::Call description = describe_call(*specification, *graph, node, arguments);
   const std::string key = reading_key(node, arguments);
   description.alternatives = reading_of(options.body_readings, key);
   auto program = language::elaborate(*specification, description, elaboration_limits(rest), &host);

@@ -14,7 +14,7 @@ struct Row {
 
 constexpr std::array Rows{
     Row{"true", Builtin::True}, Row{"false", Builtin::False}, Row{"inf", Builtin::Infinity}, Row{"nan", Builtin::NotANumber}, Row{"pi", Builtin::Pi},
-    Row{"absent", Builtin::Absent}, Row{"present", Builtin::Present}, Row{"is_sequence", Builtin::IsSequence}, Row{"len", Builtin::Len}, Row{"rank", Builtin::Rank}, Row{"shape", Builtin::Shape},
+    Row{"absent", Builtin::Absent}, Row{"present", Builtin::Present}, Row{"is_sequence", Builtin::IsSequence}, Row{"is_optional", Builtin::IsOptional}, Row{"len", Builtin::Len}, Row{"rank", Builtin::Rank}, Row{"shape", Builtin::Shape},
     Row{"type_of", Builtin::TypeOf}, Row{"values", Builtin::Values}, Row{"extent", Builtin::Extent}, Row{"range", Builtin::Range}, Row{"sort", Builtin::Sort},
     Row{"reverse", Builtin::Reverse}, Row{"find", Builtin::Find}, Row{"sum", Builtin::Sum}, Row{"prod", Builtin::Product}, Row{"min", Builtin::Minimum},
     Row{"max", Builtin::Maximum}, Row{"all", Builtin::All}, Row{"any", Builtin::Any}, Row{"refuse", Builtin::Refuse}, Row{"split", Builtin::Split},

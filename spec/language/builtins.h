@@ -14,7 +14,7 @@ enum class Builtin : std::uint8_t {
   // constants
   True, False, Infinity, NotANumber, Pi, Absent,
   // of values
-  Present, IsSequence, Rank, Shape, TypeOf, Values, Extent, Refuse,
+  Present, IsSequence, IsOptional, Rank, Shape, TypeOf, Values, Extent, Refuse,
   // of graphs and sequences
   ResultType, SequenceOf,
   // of lists

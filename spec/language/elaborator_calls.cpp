@@ -122,6 +122,7 @@ Value Elaborator::call_builtin(const Context& c, Position at, Builtin b, std::sp
   switch (b) {
     case Builtin::Present:
     case Builtin::IsSequence:
+    case Builtin::IsOptional:
     case Builtin::Rank:
     case Builtin::Shape:
     case Builtin::TypeOf:
@@ -187,6 +188,7 @@ const std::string& Elaborator::string_of(const Context& c, Position at, const Va
 Value Elaborator::call_tensor_builtin(const Context& c, Position at, Builtin b, const Value& x) {
   if (b == Builtin::Present) return Value::of_bool(!x.is(Tag::Absent));
   if (b == Builtin::IsSequence) return Value::of_bool(x.is(Tag::List));
+  if (b == Builtin::IsOptional) return Value::of_bool(!x.plain);
   if (b == Builtin::TypeOf) return Value::of_type(type_of(c, at, x));
   if (!x.is(Tag::Tensor)) fail(c, at, fmt::format("{} where a tensor is needed", describe_kind(x)));
   const auto& extents = b_.program().tensors[x.tensor].extents;

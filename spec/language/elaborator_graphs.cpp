@@ -47,10 +47,11 @@ Value Elaborator::add_inputs(const InputDescription& in) {
     add_place(core::None);
     return Value();
   }
-  if (!in.is_sequence) return Value::of_tensor(add_input(in));
   Values items;
   for (const InputDescription& item : in.items) items.push_back(Value::of_tensor(add_input(item)));
-  return sequence(items, in.type);
+  Value v = in.is_sequence ? sequence(items, in.type) : Value::of_tensor(add_input(in));
+  v.plain = in.plain;
+  return v;
 }
 
 Value Elaborator::sequence(std::span<const Value> tensors, ElementType type) {

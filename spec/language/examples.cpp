@@ -195,6 +195,7 @@ private:
   struct Piece {
     core::ResultKind kind = core::ResultKind::Tensor;
     std::vector<Array> arrays;  // one, or those of a sequence
+    bool optional = false;      // written optional(...)
   };
   struct Item {
     const Clause* clause;
@@ -208,11 +209,18 @@ private:
     return a;
   }
 
-  // A sequence is a list of arrays; where a tensor might stand as well it is written sequence(a, b, ...).
+  // A sequence is a list of arrays; where a tensor might stand as well it is written sequence(a, b, ...). Either may be of an optional type: optional(a).
   Piece piece(const Clause& c, const Clause& of, const ExampleValue& v, const Expr* e) {
     Piece out;
-    const bool said = e->kind == ExprKind::Call && e->args[0]->kind == ExprKind::Name && name(e->args[0]->symbol) == "sequence" && e->named.empty();
-    if (said) {
+    const auto said = [&](std::string_view word) {
+      return e->kind == ExprKind::Call && e->args[0]->kind == ExprKind::Name && name(e->args[0]->symbol) == word && e->named.empty();
+    };
+    if (said("optional") && e->args.size() == 2) {
+      out = piece(c, of, v, e->args[1]);
+      out.optional = true;
+      return out;
+    }
+    if (said("sequence")) {
       out.kind = core::ResultKind::Sequence;
       for (const Expr* x : std::span(e->args).subspan(1)) out.arrays.push_back(array(c, v, eval_.evaluate_static(op_, x), x));
       return out;
@@ -485,6 +493,7 @@ private:
         d.is_sequence = true;
         d.items = std::move(described);
       }
+      e.call.inputs.back().plain = !p.optional;
     }
   }
 

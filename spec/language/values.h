@@ -79,6 +79,7 @@ struct OperatorReference {
 
 struct Value {
   Tag tag = Tag::Absent;
+  bool plain = false;                 // an input of the call: InputDescription::plain
   ElementType type = ElementType::Z;  // Type; of a List that is a sequence: of its tensors (Z where it is no sequence)
   union {
     std::int64_t integer;
