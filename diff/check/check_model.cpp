@@ -31,12 +31,10 @@ Verdict undecided(std::string reason) {
 class Checker {
 public:
   Checker(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Backend& backend, const CheckOptions& options)
-      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), initializer_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()), inside_left_(std::make_shared<double>(options.inside_seconds)) {
+      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), initializer_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()), reads_(reads_of_nodes(graph_)), inside_left_(std::make_shared<double>(options.inside_seconds)) {
     for (const auto& [id, tensor] : graph_.constants) values_[at(id)] = tensor, initializer_[at(id)] = true;
-    for (const Node& n : graph_.nodes) {
-      reads_.push_back(reads_of(graph_, n));
-      for (ValueId id : reads_.back()) ++uses_[at(id)];
-    }
+    for (const auto& reads : reads_)
+      for (ValueId id : reads) ++uses_[at(id)];
   }
 
   Result<ModelCheck> run(Bytes model, const Data& inputs) {
@@ -297,7 +295,6 @@ private:
   Verdict alone(std::size_t n, const Expectation& expected, std::vector<std::optional<Datum>>& got) {
     const Node& node = graph_.nodes[n];
     CutOptions options;
-    options.keep_constants = true;
     // An input may have a constant of its own, which what was given replaces.
     for (ValueId id : reads_[n])
       if (initializer_[at(id)] && values_[at(id)]->tensor()) options.frozen.emplace(id, *values_[at(id)]->tensor());

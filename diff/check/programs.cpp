@@ -61,18 +61,25 @@ namespace {
 
 // What is wrong with an answer as such: it must give every output that was asked for, once, and nothing else.
 std::optional<std::string> incomplete(const Values& answer, std::span<const GraphValue> wanted) {
-  std::map<std::string, int> left;
-  for (const GraphValue& v : wanted) ++left[v.name];
+  struct Left {
+    int count = 0;
+    bool is_optional = true;
+  };
+  std::map<std::string_view, Left> left;
+  for (const GraphValue& v : wanted) {
+    Left& l = left[v.name];
+    ++l.count;
+    l.is_optional = l.is_optional && v.is_optional;
+  }
   for (const Value& v : answer) {
     const auto it = left.find(v.name);
-    if (it == left.end()) return fmt::format("its answer has an output \"{}\", which the program does not have", (v.name));
-    if (--it->second < 0) return fmt::format("its answer gives the output \"{}\" more than once", (v.name));
+    if (it == left.end()) return fmt::format("its answer has an output \"{}\", which the program does not have", v.name);
+    if (--it->second.count < 0) return fmt::format("its answer gives the output \"{}\" more than once", v.name);
   }
-  for (const auto& [name, count] : left)
-    if (count > 0) return fmt::format("its answer lacks the output \"{}\"", (name));
-  for (const GraphValue& w : wanted)
-    for (const Value& v : answer)
-      if (v.name == w.name && std::holds_alternative<Absent>(v.value) && !w.is_optional) return fmt::format("its answer gives nothing for the output \"{}\"", (v.name));
+  for (const auto& [name, l] : left)
+    if (l.count > 0) return fmt::format("its answer lacks the output \"{}\"", name);
+  for (const Value& v : answer)
+    if (std::holds_alternative<Absent>(v.value) && !left.at(v.name).is_optional) return fmt::format("its answer gives nothing for the output \"{}\"", v.name);
   return std::nullopt;
 }
 

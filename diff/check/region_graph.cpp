@@ -124,10 +124,9 @@ private:
 }  // namespace
 
 RegionView::RegionView(const Graph& graph, std::map<ValueId, Tensor> constants)
-    : graph_(&graph), constants_(std::move(constants)), maker_(graph.values.size(), -1), readers_(graph.values.size()) {
+    : graph_(&graph), constants_(std::move(constants)), reads_(reads_of_nodes(graph)), maker_(graph.values.size(), -1), readers_(graph.values.size()) {
   for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
-    reads_.push_back(reads_of(*graph_, graph_->nodes[n]));
-    for (ValueId id : reads_.back()) ++readers_[at(id)];
+    for (ValueId id : reads_[n]) ++readers_[at(id)];
     for (ValueId id : graph_->nodes[n].outputs)
       if (id != AbsentValue) maker_[at(id)] = static_cast<int>(n);
   }

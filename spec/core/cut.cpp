@@ -8,13 +8,22 @@ namespace ulpian {
 
 namespace {
 
-using NameIndex = std::unordered_map<std::string_view, ValueId>;
+// The values of a graph by name. Only captured values are looked up so; without any, nothing of the graph's size is made for a single node.
+class NameIndex {
+public:
+  explicit NameIndex(const Graph& graph) : graph_(graph) {}
+  ValueId operator()(const std::string& name) {
+    if (ids_.empty())
+      for (std::size_t k = 0; k < graph_.values.size(); ++k) ids_.emplace(graph_.values[k].name, static_cast<ValueId>(k));
+    const auto found = ids_.find(name);
+    ensure(found != ids_.end(), "a body captures a value that its graph does not have");
+    return found->second;
+  }
 
-NameIndex index_of(const Graph& graph) {
-  NameIndex out;
-  for (std::size_t k = 0; k < graph.values.size(); ++k) out.emplace(graph.values[k].name, static_cast<ValueId>(k));
-  return out;
-}
+private:
+  const Graph& graph_;
+  std::unordered_map<std::string_view, ValueId> ids_;
+};
 
 template <typename Visit>
 void for_each_body(const Node& node, Visit visit) {
@@ -29,15 +38,11 @@ void add_once(std::vector<ValueId>& list, ValueId id) {
   if (id != AbsentValue && std::find(list.begin(), list.end(), id) == list.end()) list.push_back(id);
 }
 
-std::vector<ValueId> reads_of(const NameIndex& names, const Node& node) {
+std::vector<ValueId> reads_of(NameIndex& names, const Node& node) {
   std::vector<ValueId> out;
   for (const ValueId id : node.inputs) add_once(out, id);
   for_each_body(node, [&](const Graph& body) {
-    for (const auto& [id, name] : body.captured) {
-      const auto outer = names.find(name);
-      ensure(outer != names.end(), "a body captures a value that its graph does not have");
-      add_once(out, outer->second);
-    }
+    for (const auto& [id, name] : body.captured) add_once(out, names(name));
   });
   return out;
 }
@@ -45,8 +50,9 @@ std::vector<ValueId> reads_of(const NameIndex& names, const Node& node) {
 // Builds the part: values are numbered anew, in the order in which they are met.
 class Cutter {
 public:
-  Cutter(const Graph& whole, const CutOptions& options) : whole_(whole), options_(options), names_(index_of(whole)) {
-    for (const auto& [id, tensor] : whole.constants) constants_.emplace(id, &tensor);
+  Cutter(const Graph& whole, const CutOptions& options) : whole_(whole), options_(options), names_(whole) {
+    if (options.keep_constants)
+      for (const auto& [id, tensor] : whole.constants) constants_.emplace(id, &tensor);
     out_.graph.name = whole.name;
     out_.graph.source = whole.source;
   }
@@ -78,7 +84,7 @@ private:
     const auto constant = constants_.find(id);
     if (frozen != options_.frozen.end()) {
       out_.graph.constants.emplace_back(own, frozen->second);
-    } else if (options_.keep_constants && constant != constants_.end()) {
+    } else if (constant != constants_.end()) {
       out_.graph.constants.emplace_back(own, *constant->second);
     } else {
       out_.graph.inputs.push_back(own);
@@ -94,7 +100,7 @@ private:
     out_.graph.nodes.push_back(std::move(copy));
   }
 
-  std::vector<ValueId> wanted_outputs(const std::vector<int>& nodes) const {
+  std::vector<ValueId> wanted_outputs(const std::vector<int>& nodes) {
     std::vector<ValueId> out;
     if (nodes.size() == 1) {
       for (const ValueId id : whole_.nodes[static_cast<std::size_t>(nodes[0])].outputs) add_once(out, id);
@@ -126,7 +132,13 @@ private:
 
 }  // namespace
 
-std::vector<ValueId> reads_of(const Graph& graph, const Node& node) { return reads_of(index_of(graph), node); }
+std::vector<std::vector<ValueId>> reads_of_nodes(const Graph& graph) {
+  NameIndex names(graph);
+  std::vector<std::vector<ValueId>> out;
+  out.reserve(graph.nodes.size());
+  for (const Node& node : graph.nodes) out.push_back(reads_of(names, node));
+  return out;
+}
 
 Cut cut(const Graph& graph, std::span<const int> nodes, const CutOptions& options) {
   return Cutter(graph, options).run({nodes.begin(), nodes.end()});

@@ -26,7 +26,7 @@ struct Cut {
 // Types that the graph doesn't declare are the caller's to fill in, in the part's `values`.
 Cut cut(const Graph& graph, std::span<const int> nodes, const CutOptions& options = {});
 
-// The values of `graph` that a node reads: its inputs without absent ones, then what its bodies capture; each once.
-std::vector<ValueId> reads_of(const Graph& graph, const Node& node);
+// For each node the values of `graph` that it reads: its inputs without absent ones, then what its bodies capture; each once.
+std::vector<std::vector<ValueId>> reads_of_nodes(const Graph& graph);
 
 }  // namespace ulpian

@@ -49,7 +49,7 @@ TEST(Cut, OneNodeHasItsInputsAndAllItsOutputs) {
 TEST(Cut, WhatABodyCapturesIsAnInput) {
   const Cut c = cut(chain(), std::vector<int>{2});
   EXPECT_EQ(names(c.graph, c.graph.inputs), (Names{"p", "h"}));
-  EXPECT_EQ(reads_of(chain(), chain().nodes[2]), (Ids{3, 2}));
+  EXPECT_EQ(reads_of_nodes(chain())[2], (Ids{3, 2}));
 }
 
 TEST(Cut, ConstantsStayOrBecomeInputsAndValuesCanBeFrozen) {
@@ -68,6 +68,25 @@ TEST(Cut, APartOfManyNodesGivesWhatIsReadOutsideAndWhatNobodyReads) {
   EXPECT_EQ(names(ab.graph, ab.graph.outputs), (Names{"h", "p", "q"}));  // h is read by C's body
   const Cut all = cut(chain(), std::vector<int>{0, 1, 2});
   EXPECT_EQ(names(all.graph, all.graph.outputs), (Names{"q", "y"}));
+}
+
+// Time that grows with the square of 50,000 nodes is minutes, which the test's time limit tells.
+TEST(Cut, EachNodeOfALongChainIsCutInTimeThatDoesNotGrowWithTheChain) {
+  Graph g;
+  constexpr ValueId Nodes = 50000;
+  for (ValueId k = 0; k <= Nodes; ++k) g.values.push_back({std::to_string(k), ElementType::F32, {}, false, false});
+  for (ValueId k = 0; k < Nodes; ++k) {
+    Node n;
+    n.op = "t.A", n.inputs = {k}, n.outputs = {k + 1};
+    g.nodes.push_back(n);
+  }
+  g.inputs = {0}, g.outputs = {Nodes};
+  const auto reads = reads_of_nodes(g);
+  ASSERT_EQ(reads.size(), g.nodes.size());
+  for (int k = 0; k < Nodes; ++k) {
+    ASSERT_EQ(reads[static_cast<std::size_t>(k)], (Ids{k}));
+    ASSERT_EQ(cut(g, std::vector<int>{k}).outputs, (Ids{k + 1}));
+  }
 }
 
 }  // namespace
