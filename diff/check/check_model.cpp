@@ -31,8 +31,8 @@ Verdict undecided(std::string reason) {
 class Checker {
 public:
   Checker(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Backend& backend, const CheckOptions& options)
-      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), initializer_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()), reads_(reads_of_nodes(graph_)), inside_left_(std::make_shared<double>(options.inside_seconds)) {
-    for (const auto& [id, tensor] : graph_.constants) values_[at(id)] = tensor, initializer_[at(id)] = true;
+      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), constant_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()), reads_(reads_of_nodes(graph_)), inside_left_(std::make_shared<double>(options.inside_seconds)) {
+    for (const auto& [id, tensor] : graph_.constants) values_[at(id)] = tensor, constant_[at(id)] = true;
     for (const auto& reads : reads_)
       for (ValueId id : reads) ++uses_[at(id)];
   }
@@ -116,7 +116,7 @@ private:
     for (int n : nodes) {
       for (ValueId id : graph_.nodes[static_cast<std::size_t>(n)].outputs)
         if (id != AbsentValue)
-          if (const auto it = seen.find(graph_.values[at(id)].name); it != seen.end()) values_[at(id)] = std::move(it->second);
+          if (const auto it = seen.find(graph_.values[at(id)].name); it != seen.end()) values_[at(id)] = std::move(it->second), constant_[at(id)] = true;
       check_node(static_cast<std::size_t>(n), Exposure::InPlace);
     }
   }
@@ -272,7 +272,7 @@ private:
       listed.push_back(*got[k]);
     }
     const auto is_constant = [&](const std::string& name) {
-      return std::any_of(reads_[n].begin(), reads_[n].end(), [&](ValueId id) { return initializer_[at(id)] && graph_.values[at(id)].name == name; });
+      return std::any_of(reads_[n].begin(), reads_[n].end(), [&](ValueId id) { return constant_[at(id)] && graph_.values[at(id)].name == name; });
     };
     const auto check = [&](const std::shared_ptr<const Graph>& body, Bytes bytes, const Data& inputs) -> Result<BodyCheck> {
       const double left = std::chrono::duration<double>(end - Clock::now()).count();
@@ -294,10 +294,10 @@ private:
 
   Verdict alone(std::size_t n, const Expectation& expected, std::vector<std::optional<Datum>>& got) {
     const Node& node = graph_.nodes[n];
+    // What is constant in the model stays so: backends may ask it of axes, shapes and weights. Given inputs replace initializers.
     CutOptions options;
-    // An input may have a constant of its own, which what was given replaces.
     for (ValueId id : reads_[n])
-      if (initializer_[at(id)] && values_[at(id)]->tensor()) options.frozen.emplace(id, *values_[at(id)]->tensor());
+      if (constant_[at(id)] && values_[at(id)]->tensor()) options.frozen.emplace(id, *values_[at(id)]->tensor());
     const int index = static_cast<int>(n);
     Cut part = cut(graph_, std::span(&index, 1), options);
     Values inputs;
@@ -419,7 +419,8 @@ private:
   Values given_;
   std::vector<std::optional<Datum>> values_;  // seen, or ours; by value
   std::vector<int> uses_;           // by nodes that are still to come
-  std::vector<bool> initializer_, discrete_;
+  std::vector<bool> constant_;      // initializers, and what nodes without inputs gave: constants of what is cut out, too
+  std::vector<bool> discrete_;
   std::vector<bool> refused_;       // made by an operator that both refuse, or from such a value
   std::vector<std::vector<ValueId>> reads_;
   std::size_t done_ = 0;

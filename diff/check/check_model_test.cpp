@@ -167,6 +167,14 @@ TEST(Check, OperatorsRunAloneWhereTheExposedModelIsRefused) {
   EXPECT_EQ(m.whole.verdict, Class::Conforms) << m.whole.reason;
 }
 
+TEST(Check, WhatNodesWithoutInputsGiveStaysConstantForOperatorsThatRunAlone) {
+  GraphMaker g;
+  g.input("x", ElementType::F32, {2}).node("Constant", {}, {"axes"}, {{"value", integers({0})}}).node("Unsqueeze", {"x", "axes"}, {"y"}).node("Abs", {"y"}, {"z"}).output("z");
+  const ModelCheck m = check_faulty("constant-axes", g, tensors({floats({1, -2})}));
+  for (const NodeCheck& n : m.nodes) EXPECT_EQ(name_of(n.verdict.verdict), "conforms") << n.op << ": " << n.verdict.reason;
+  EXPECT_EQ(m.nodes[1].exposure, Exposure::Alone);
+}
+
 TEST(Check, ACrashOrHangIsThatNodesAndTheRestGoesOn) {
   const ModelCheck m = check_faulty("crash:onnx.Add", three(), tensors({floats({1, -2, 3})}));
   expect_only(m, 2, Class::Crashed);

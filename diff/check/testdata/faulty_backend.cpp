@@ -39,6 +39,7 @@ public:
     auto graph = import_onnx(std::as_bytes(std::span(request.bytes->data(), request.bytes->size())));
     if (!graph) return Refused{Refusal::Invalid, to_string(graph.error())};
     if (fault_ == "refuse-exposed" && graph->outputs.size() > 1) return Refused{Refusal::Invalid, "too many outputs"};
+    if (fault_ == "constant-axes" && (graph->outputs.size() > 1 || has_given_axes(*graph))) return Refused{Refusal::Unsupported, "axes must be constant"};
     programs_.insert_or_assign(request.program, std::move(*graph));
     return PreparedAnswer{};
   }
@@ -127,6 +128,10 @@ private:
     for (std::size_t k = 0; k < n.outputs.size() && k < out->size(); ++k)
       if (n.outputs[k] != AbsentValue && (*out)[k]) values[static_cast<std::size_t>(n.outputs[k])] = spoilt(n, *(*out)[k]);
     return std::nullopt;
+  }
+
+  static bool has_given_axes(const Graph& g) {
+    return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return n.op == "onnx.Unsqueeze" && std::find(g.inputs.begin(), g.inputs.end(), n.inputs[1]) != g.inputs.end(); });
   }
 
   static const Node* fusable(const Graph& g, ValueId id) {
