@@ -1,5 +1,6 @@
 #include "interp/tensors/tensor_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -80,6 +81,25 @@ TEST_F(TensorFile, AFailedWriteLeavesTheOldFileAndNothingElse) {
   auto back = read_tensor(at("t.npy"));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->size(), 10);
+}
+
+// The signal ends the process in the middle of the write, as Ctrl-C may.
+TEST_F(TensorFile, AProcessThatEndsWhileItWritesLeavesTheOldFileAndNothingElse) {
+  const int unnamed = ::open(at(".").c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (unnamed < 0) GTEST_SKIP() << "the file system of " << at(".") << " has no files without names";
+  ::close(unnamed);
+  ASSERT_TRUE(write_tensor(at("t.npy"), numbers(10)).ok());
+  const auto end_in_the_middle = [&](const char* name) {
+    std::signal(SIGXFSZ, SIG_DFL);
+    const rlimit none{0, 0}, small{4096, 4096};
+    ::setrlimit(RLIMIT_CORE, &none);
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    (void)write_tensor(at(name), numbers(100000));
+  };
+  EXPECT_EXIT(end_in_the_middle("t.npy"), testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_EXIT(end_in_the_middle("u.pb"), testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(read_tensor(at("t.npy"))->size(), 10);
 }
 
 TEST_F(TensorFile, DevicesAreWrittenDirectlyAndLinksAreKept) {

@@ -68,6 +68,14 @@ std::string behind_links(const std::string& file) {
   return out;
 }
 
+// A file that has no name while it is written: whatever ends the process, nothing of it is left behind. -1 where the file system has none.
+int open_unnamed(const std::string& folder) {
+  if (::access("/proc/self/fd", X_OK) != 0) return -1;  // the way to give it a name
+  return ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+}
+
+bool give_name(int fd, const char* name) { return ::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd).c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0; }
+
 }  // namespace
 
 Result<std::vector<std::byte>> read_file(const std::string& file, std::uint64_t limit) {
@@ -117,21 +125,27 @@ Status write_file(const std::string& file, std::span<const std::byte> bytes) {
   if (exists && !S_ISREG(info.st_mode)) return write_directly(file, bytes);
   const std::string target = exists ? behind_links(file) : file;
 
+  const std::string folder = target.substr(0, target.rfind('/') + 1);
   static std::atomic<unsigned> counter{0};
   std::string temporary;
-  int fd = -1;
-  for (int attempt = 0; attempt < 100 && fd < 0; ++attempt) {
-    // Beside the target, for a rename doesn't cross file systems; a name of its own, for the target's may be as long as names can be.
-    temporary = fmt::format("{}.ulpian.{}.{}.tmp", target.substr(0, target.rfind('/') + 1), ::getpid(), counter.fetch_add(1));
-    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno != EEXIST) return failure(file, "create", errno);
-  }
-  if (fd < 0) return failure(file, "create", EEXIST);
+  // Beside the target, for a rename doesn't cross file systems; a name of its own, for the target's may be as long as names can be.
+  const auto make_named = [&](auto make) {
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      temporary = fmt::format("{}.ulpian.{}.{}.tmp", folder, ::getpid(), counter.fetch_add(1));
+      if (make(temporary.c_str())) return true;
+      if (errno != EEXIST) break;
+    }
+    temporary.clear();
+    return false;
+  };
+  int fd = open_unnamed(folder);
+  const bool named = fd < 0;
+  if (named && !make_named([&](const char* name) { return (fd = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) >= 0; })) return failure(file, "create", errno);
   Descriptor out(fd);
   if (exists) (void)::fchmod(fd, info.st_mode & 07777);
-  if (!write_all(fd, bytes) || !out.close() || ::rename(temporary.c_str(), target.c_str()) != 0) {
+  if (!write_all(fd, bytes) || !(named || make_named([&](const char* name) { return give_name(fd, name); })) || !out.close() || ::rename(temporary.c_str(), target.c_str()) != 0) {
     const int error = errno;
-    ::unlink(temporary.c_str());
+    if (!temporary.empty()) ::unlink(temporary.c_str());
     return failure(file, "write", error);
   }
   return success();
