@@ -65,13 +65,15 @@ Value Elaborator::result_type(const Context& c, Position at, std::span<const Val
   if (!a[0].is(Tag::Graph)) fail(c, at, fmt::format("{} where a graph is needed", describe_kind(a[0])));
   const Graph& graph = *a[0].graph;
   const std::int64_t k = static_integer(c, at, a[1], "the number of a result");
-  if (k < 0 || k >= static_cast<std::int64_t>(graph.outputs.size())) return Value();
+  if (k < 0 || k >= static_cast<std::int64_t>(graph.outputs.size()))
+    fail_requirement(c, at, fmt::format("the graph has {} results; result {} is used", graph.outputs.size(), k), ErrorKind::Requirement);
   const GraphValue& v = graph.values[static_cast<std::size_t>(graph.outputs[static_cast<std::size_t>(k)])];
   return v.type && !v.is_sequence ? Value::of_type(*v.type) : Value();
 }
 
 Value Elaborator::sequence_of(const Context& c, Position at, std::span<const Value> a) {
   need(c, at, "sequence_of", a, 2, 2);
+  if (a[0].is(Tag::Absent)) fail_requirement(c, at, "a sequence is made of an element type that the graph does not declare", ErrorKind::Unsupported);
   const ElementType type = type_argument(c, at, a[0]);
   for (const Value& x : list_of(c, at, a[1]))
     if (!x.is(Tag::Tensor) || b_.program().tensors[x.tensor].type != type) fail(c, at, fmt::format("{} in a sequence of {}", describe_kind(x), name_of(type)));
