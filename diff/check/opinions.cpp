@@ -4,13 +4,14 @@
 #include <chrono>
 
 #include "diff/check/programs.h"
-#include "diff/compare/real_element.h"
+#include "interp/ideal/real_element.h"
 #include "interp/scalar/scalar.h"
 #include "interp/session/graph_host.h"
 
 namespace ulpian::diff {
 namespace {
 
+using interp::RealElements;
 using Clock = std::chrono::steady_clock;
 
 // One operator's whole scalar evaluation, and one element's true value, take at most this long.

@@ -2,14 +2,15 @@
 // examples' own inputs and on drawn ones that overflow, underflow, cancel or are not finite.
 #include <random>
 
-#include "diff/compare/real_element.h"
 #include "interp/allowed/allowed.h"
 #include "interp/allowed/example_calls_test_support.h"
+#include "interp/ideal/real_element.h"
 #include "interp/scalar/scalar.h"
 
 namespace ulpian::diff {
 namespace {
 
+using interp::RealElements;
 using interp::testing::Inputs;
 using interp::testing::shown;
 

@@ -18,6 +18,7 @@ Result<std::vector<Datum>> MachineWorld::apply(const Graph& graph, std::span<con
   std::unique_ptr<Session>& session = (*bodies)[&graph];
   if (!session) {
     SessionOptions own;  // readings and progress are those of the nodes around
+    own.answer = options->answer;
     own.evaluator = options->evaluator;
     own.block = options->block;
     own.body_readings = options->body_readings;

@@ -1,7 +1,8 @@
-// The world of machine values: what a GraphHost does on the canonical answer.
+// The world of machine values: what a GraphHost does on the canonical or ideal answer.
 #pragma once
 
 #include "interp/session/graph_host.h"
+#include "interp/session/ideal_call.h"
 #include "interp/session/session.h"
 
 namespace ulpian::interp {
@@ -22,7 +23,7 @@ struct MachineWorld {
   RunNotes* notes = nullptr;        // or null
 
   Result<MaybeTensors> run(const core::Program& program, const MaybeTensors& values, const Limits& limits) const {
-    return run_program(program, values, *options, limits, nullptr);
+    return as_asked(program, values, run_program(program, values, *options, limits, nullptr), *options, limits, notes);
   }
   Result<std::vector<Datum>> apply(const Graph& graph, std::span<const Datum> inputs, const Limits& limits) const;
   Result<Tensor> certain(const Tensor& t) const { return t; }

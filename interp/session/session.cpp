@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "interp/session/declared.h"
+#include "interp/session/ideal_call.h"
 #include "interp/session/machine_world.h"
 
 namespace ulpian::interp {
@@ -168,11 +169,15 @@ Result<std::vector<Datum>> Session::State::run_node(Run& run, std::size_t n) {
   if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
   if (!undefined && run.notes && run.notes->open_elements) undefined = calls[n]->open_elements(flattened(std::span<const Datum>(arguments)), *outputs, rest);
   noted();
+  const std::int64_t undecided = run.notes ? run.notes->undecided_elements : 0;
+  outputs = as_asked(calls[n]->program(), flattened(std::span<const Datum>(arguments)), std::move(outputs), options, rest, run.notes, graph.get(), &node);
+  if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
+  const bool decided = !run.notes || run.notes->undecided_elements == undecided;
   auto results = results_of(calls[n]->program(), std::move(*outputs));
   constexpr std::int64_t Small = 1 << 16;
   std::int64_t bytes = 0;
   for (const Datum& v : results) bytes += bytes_of(v);
-  if (arguments.empty() && !undefined && bytes <= Small && !leaves_choices(calls[n]->program())) fixed[n] = results;
+  if (arguments.empty() && !undefined && decided && bytes <= Small && !leaves_choices(calls[n]->program())) fixed[n] = results;
   return results;
 }
 
@@ -190,7 +195,7 @@ Result<std::vector<Datum>> Session::State::run_hosted(Run& run, const Node& node
   auto program = language::elaborate(*specification, description, elaboration_limits(rest), &host);
   if (!program) return at_node(std::move(program).error(), *graph, node);
   if (run.notes) note_choices(run.notes->choices_inside, key, *program);
-  auto outputs = run_program(*program, host.values(), options, rest, undefined);
+  auto outputs = as_asked(*program, host.values(), run_program(*program, host.values(), options, rest, undefined), options, rest, run.notes, graph.get(), &node);
   if (!outputs) return at_node(std::move(outputs).error(), *graph, node);
   return results_of(*program, std::move(*outputs));
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "interp/ideal/ideal.h"
 #include "interp/session/call.h"
 
 namespace ulpian::interp {
@@ -22,7 +23,11 @@ using Captured = BasicCaptured<Tensor>;
 // missing is the first.
 using BodyReadings = std::map<std::string, std::vector<std::uint8_t>>;
 
+// Ideal: operator by operator, each operator's rounded outputs feeding the next.
+enum class Answer : std::uint8_t { Canonical, Ideal };
+
 struct SessionOptions {
+  Answer answer = Answer::Canonical;
   Evaluator evaluator = Evaluator::Block;
   block::Options block;  // none of them changes a bit
   // By node: which reading of its definition, where one leaves a choice for the whole operator (language::Call::alternatives); else the first.
@@ -43,6 +48,15 @@ struct RunNotes {
   bool open_elements = false;
   // Calls inside a body that leave a choice for the whole operator (language::Call::alternatives): as BodyReadings, how many there are of each.
   BodyReadings choices_inside;
+  // Of an ideal answer, outputs of calls with elements that are not decided; they have the canonical value. Beyond MostUndecided only counted.
+  struct Undecided {
+    std::string call, place, output;  // `MatMul "m"`, `model.onnx, node 3`, `y`
+    Extents extents;
+    UndecidedElements elements;
+  };
+  static constexpr std::size_t MostUndecided = 100;
+  std::vector<Undecided> undecided;
+  std::int64_t undecided_elements = 0;
 };
 
 class Session {
@@ -57,7 +71,7 @@ public:
   // Checks types and declared extents (symbols must agree) before anything runs.
   Status check_inputs(std::span<const Datum> inputs) const;
   Status check_inputs(std::span<const std::optional<Tensor>> inputs) const { return check_inputs(as_data(inputs)); }
-  // The canonical answer of every output. Calls are kept, so that a second run on inputs of the same extents elaborates nothing.
+  // The canonical (or ideal) answer of every output. Calls are kept, so that a second run on inputs of the same extents elaborates nothing.
   Result<std::vector<Datum>> run_values(std::span<const Datum> inputs, const Captured& captured = {}, const Limits& limits = {}, RunNotes* notes = nullptr);
   // The same where inputs and outputs are tensors; another output is an error.
   Result<std::vector<Tensor>> run(std::span<const std::optional<Tensor>> inputs, const Limits& limits = {}, RunNotes* notes = nullptr);

@@ -1,4 +1,4 @@
-// ulpian run: the canonical (or allowed) answer of a model on given inputs.
+// ulpian run: the canonical, ideal or allowed answer of a model on given inputs.
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
@@ -66,6 +66,12 @@ json kind_in_files(const Datum& v) {
   return type != ElementType::String && !numpy_has(type) ? json(name_of(type)) : json();
 }
 
+Extents index_of(const Extents& extents, std::int64_t position) {
+  Extents out(extents.size());
+  for (std::size_t d = extents.size(); d-- > 0; position /= extents[d]) out[d] = position % extents[d];
+  return out;
+}
+
 template <typename T> json type_and_extents(const T& t) { return {{"type", name_of(t.type())}, {"extents", t.extents()}}; }
 
 json to_json(const std::string& name, const Datum& v) {
@@ -99,13 +105,33 @@ json warn_of_extents(const Graph& graph, const std::vector<Datum>& inputs, const
   return all;
 }
 
-int run_canonical(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec, const std::shared_ptr<const Graph>& graph,
+json undecided_json(const interp::RunNotes::Undecided& u) {
+  json j{{"call", u.call}, {"place", u.place}, {"output", u.output}, {"count", u.elements.count}, {"first", json::array()}};
+  for (const auto& e : u.elements.first) j["first"].push_back({{"index", index_of(u.extents, e.position)}, {"reason", e.reason}});
+  return j;
+}
+
+void tell_undecided(const interp::RunNotes& notes) {
+  std::int64_t told = 0;
+  for (const auto& u : notes.undecided) {
+    const auto& first = u.elements.first.front();
+    told += u.elements.count;
+    fmt::print(stderr, "undecided: {}{}: {}{} ({}){}; the canonical value stands there\n", one_line(u.call), u.place.empty() ? "" : " (" + one_line(u.place) + ")", one_line(u.output),
+               to_string(index_of(u.extents, first.position)), one_line(first.reason), u.elements.count == 1 ? "" : fmt::format(", and {} more elements", u.elements.count - 1));
+  }
+  if (told < notes.undecided_elements) fmt::print(stderr, "undecided: {} elements of further calls\n", notes.undecided_elements - told);
+}
+
+// Canonical, or ideal.
+int run_points(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec, const std::shared_ptr<const Graph>& graph,
                   const std::vector<Datum>& inputs) {
   Progress progress(common, "operator", graph->nodes.size());
   interp::SessionOptions options;
   if (o.instructions == "portable") options.block.instructions = interp::block::Instructions::Portable;
   if (o.instructions == "avx2") options.block.instructions = std::min(options.block.instructions, interp::block::Instructions::Avx2);
   options.evaluator = o.evaluator == "scalar" ? interp::Evaluator::Scalar : interp::Evaluator::Block;
+  const bool ideal = o.answer == "ideal";
+  if (ideal) options.answer = interp::Answer::Ideal;
   options.progress = [&](std::size_t node, double) { progress.at(node + 1, graph->nodes[node].op); };
   interp::Session session(spec, graph, options);
   interp::RunNotes notes;
@@ -118,15 +144,21 @@ int run_canonical(const Options& o, const Common& common, const std::shared_ptr<
   json warnings = warn_of_extents(*graph, inputs, *outputs);
   const auto name = [&](std::size_t k) -> const std::string& { return graph->values[static_cast<std::size_t>(graph->outputs[k])].name; };
   if (common.json) {
-    json j{{"status", "ran"}, {"answer", "canonical"}, {"edition", 0}, {"outputs", json::array()}, {"undefined", json::array()}, {"warnings", std::move(warnings)}};
+    json j{{"status", notes.undecided_elements > 0 ? "undecided" : "ran"}, {"answer", o.answer}, {"edition", 0}, {"outputs", json::array()}, {"undefined", json::array()}, {"warnings", std::move(warnings)}};
+    if (ideal) {
+      j["undecided"] = json::array();
+      for (const auto& u : notes.undecided) j["undecided"].push_back(undecided_json(u));
+      j["undecided_elements"] = notes.undecided_elements;
+    }
     for (std::size_t k = 0; k < outputs->size(); ++k) j["outputs"].push_back(to_json(name(k), (*outputs)[k]));
     for (const Diagnostic& d : notes.undefined) j["undefined"].push_back(to_string(d));
     fmt::print("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));
   } else {
     for (std::size_t k = 0; k < outputs->size(); ++k) fmt::print("{}: {}\n", one_line(name(k)), summary((*outputs)[k]));
     for (const Diagnostic& d : notes.undefined) fmt::print(stderr, "note: undefined here, any result conforms: {}\n", printable(to_string(d)));
+    tell_undecided(notes);
   }
-  return Success;
+  return notes.undecided_elements > 0 ? Undecided : Success;
 }
 
 std::string text_of(ElementType t, Bits b) {
@@ -275,25 +307,25 @@ int run(const Options& o, const Common& common) {
   if (!graph) return report(graph.error(), common);
   auto inputs = read_inputs(**graph, o.inputs, o.named, common.memory_mib << 20);
   if (!inputs) return report(inputs.error(), common);
-  return o.answer == "allowed" ? run_allowed(o, common, *spec, *graph, *inputs) : run_canonical(o, common, *spec, *graph, *inputs);
+  return o.answer == "allowed" ? run_allowed(o, common, *spec, *graph, *inputs) : run_points(o, common, *spec, *graph, *inputs);
 }
 
 }  // namespace
 
 void add_run(CLI::App& app, Common& common, std::function<int()>& chosen) {
   auto o = std::make_shared<Options>();
-  CLI::App& c = *app.add_subcommand("run", "Evaluate a model: the canonical answer, or the allowed one");
+  CLI::App& c = *app.add_subcommand("run", "Evaluate a model: the canonical answer, the ideal one, or the allowed one");
   c.add_option("model", o->model, "An ONNX model")->required()->type_name("MODEL")->check(not_empty());
   c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or input_<k>.pb, in the order of the model's inputs; a sequence is a folder input_<k> with 0.npy, 1.npy, ...")->type_name("DIR")->check(not_empty());
   c.add_option("--input", o->named, "One input by name; may be given several times")->type_name("NAME=FILE")->allow_extra_args(false)->check(not_empty());
   c.add_option("--out", o->out, "Folder for output_<k>.npy (of a sequence a folder output_<k> with 0.npy, 1.npy, ...); kinds, and types that NumPy lacks (stored as unsigned integers), are in outputs.json. Allowed: output_<k>.lower.npy, .upper.npy, .flags.npy, allowed.json")->type_name("DIR")->check(not_empty());
-  c.add_option("--answer", o->answer, "canonical: the defined order of operations, bit for bit; allowed: the set every conforming implementation falls in")
-      ->check(CLI::IsMember({"canonical", "allowed"}))->capture_default_str();
+  c.add_option("--answer", o->answer, "canonical: the defined order of operations, bit for bit; ideal: each operator over the real numbers, its outputs rounded once; allowed: the set every conforming implementation falls in")
+      ->check(CLI::IsMember({"canonical", "ideal", "allowed"}))->capture_default_str();
   c.add_option("--evaluator", o->evaluator, "block: fast; scalar: the definition itself, slow (the bits are the same)")->check(CLI::IsMember({"block", "scalar"}))->capture_default_str();
   c.add_option("--profile", o->profile, "With --answer allowed: what an implementation may do")->check(CLI::IsMember(interp::profile_names()))->capture_default_str()->check(not_empty());
   c.add_option("--instructions", o->instructions, "Vector instructions of the block evaluator, at most (the bits are the same)")->check(CLI::IsMember({"best", "avx2", "portable"}))->capture_default_str();
   add_common(c, common, true);
-  c.footer("Examples:\n  ulpian run model.onnx --inputs data --out answers\n  ulpian run model.onnx --input x=x.npy --json\n  ulpian run model.onnx --inputs data --answer allowed --out sets\n");
+  c.footer("Examples:\n  ulpian run model.onnx --inputs data --out answers\n  ulpian run model.onnx --input x=x.npy --json\n  ulpian run model.onnx --inputs data --answer ideal --out ideal\n  ulpian run model.onnx --inputs data --answer allowed --out sets\n");
   c.callback([o, &common, &chosen] { chosen = [o, &common] { return run(*o, common); }; });
 }
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <array>
 
-#include "diff/compare/real_element_parts.h"
+#include "interp/ideal/real_element_parts.h"
 
-namespace ulpian::diff {
+namespace ulpian::interp {
 
 using core::None;
 using core::TensorKind;
@@ -210,4 +210,4 @@ bool RealElements::each(std::span<const core::Variable> variables, std::span<con
   }
 }
 
-}  // namespace ulpian::diff
+}  // namespace ulpian::interp

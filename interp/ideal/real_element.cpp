@@ -1,20 +1,19 @@
-#include "diff/compare/real_element.h"
+#include "interp/ideal/real_element.h"
 
 #include <array>
 
 #include <fmt/format.h>
 
-#include "diff/compare/real_element_parts.h"
+#include "interp/ideal/real_element_parts.h"
 #include "interp/canonical/canonical.h"
 #include "spec/numbers/philox.h"
 
-namespace ulpian::diff {
+namespace ulpian::interp {
 
 using core::None;
 using core::Term;
 using core::TermId;
 using core::TermKind;
-using interp::Real;
 
 namespace {
 
@@ -38,7 +37,7 @@ std::vector<bool> kept_terms(const core::Program& p) {
 }  // namespace
 
 RealElements::Value held(ElementType type, Bits bits) {
-  if (is_float(type)) return interp::real_of(type, bits);
+  if (is_float(type)) return real_of(type, bits);
   return bits;
 }
 
@@ -69,8 +68,8 @@ void RealElements::draw_from(std::size_t input, RealElements& of, std::size_t ou
 
 // --- one question
 
-std::optional<RealElements::Value> RealElements::element(std::size_t output, std::int64_t position, const interp::Limits& limits) {
-  Maybe out;
+template <typename Ask, typename Enough> auto RealElements::asked(const Limits& limits, Ask ask, Enough enough) -> decltype(ask()) {
+  decltype(ask()) out;
   // What once took more bits will again.
   for (; work_->bits <= MostBits; work_->bits *= 4) {
     work_->steps = 0;
@@ -78,16 +77,30 @@ std::optional<RealElements::Value> RealElements::element(std::size_t output, std
     work_->limits = limits;
     work_->missing = Missing::Nothing;
     try {
-      out = output_element(output, position);
+      out = ask();
     } catch (const ExactTooLarge&) {
       out = missing(Missing::Precision);
     }
-    if (out && (!std::holds_alternative<Real>(*out) || rounded(p_, output, *out))) return out;
+    if (out && enough(*out)) return out;
     if (!out && work_->missing != Missing::Precision) return out;
   }
   work_->bits = MostBits;
   work_->missing = Missing::Precision;
   return out;
+}
+
+std::optional<RealElements::Value> RealElements::element(std::size_t output, std::int64_t position, const Limits& limits) {
+  return asked(limits, [&] { return output_element(output, position); },
+               [&](const Value& v) { return !std::holds_alternative<Real>(v) || rounded(p_, output, v).has_value(); });
+}
+
+std::optional<Extents> RealElements::output_extents(std::size_t output, const Limits& limits) {
+  const auto ask = [&]() -> std::optional<Extents> {
+    fresh();
+    const Extents* extents = extents_of(p_.outputs.at(output));
+    return extents ? std::optional(*extents) : std::nullopt;
+  };
+  return asked(limits, ask, [](const Extents&) { return true; });
 }
 
 RealElements::Maybe RealElements::output_element(std::size_t output, std::int64_t position) {
@@ -125,13 +138,16 @@ std::optional<CastMode> ending_mode(const core::Program& program, TermId id, int
 
 }  // namespace
 
+CastMode RealElements::ending(const core::Program& program, std::size_t output) {
+  const TermId body = program.tensor(program.outputs.at(output)).body;
+  return body != None ? ending_mode(program, body, 0).value_or(CastMode::Plain) : CastMode::Plain;
+}
+
 std::optional<Bits> RealElements::rounded(const core::Program& program, std::size_t output, const Value& value) {
   const core::TensorNode& n = program.tensor(program.outputs.at(output));
   if (const Bits* b = std::get_if<Bits>(&value)) return *b;
   if (!std::holds_alternative<Real>(value) || !is_float(n.type)) return std::nullopt;
-  // What lies out of range is what the cast that ends the definition makes of it.
-  const CastMode mode = n.body != None ? ending_mode(program, n.body, 0).value_or(CastMode::Plain) : CastMode::Plain;
-  return interp::round_to(std::get<Real>(value), n.type, mode);
+  return round_to(std::get<Real>(value), n.type, ending(program, output));
 }
 
 std::string RealElements::why_missing() const {
@@ -279,7 +295,7 @@ bool yields_truth(Primitive p) {
 RealElements::Maybe RealElements::on_reals(Primitive p, ElementType result, std::span<const Real> x) {
   Maybe out;
   if (yields_truth(p)) {
-    if (const auto b = interp::real_comparison(p, x)) out = Value(Bits{*b});
+    if (const auto b = real_comparison(p, x)) out = Value(Bits{*b});
     return out ? out : missing(Missing::Precision);
   }
   switch (p) {
@@ -290,13 +306,13 @@ RealElements::Maybe RealElements::on_reals(Primitive p, ElementType result, std:
     case Primitive::RoundEven:
     case Primitive::Truncate:
       if (result == ElementType::Z) {
-        if (const auto z = interp::to_integer(p, x[0])) out = Value(*z);
-      } else if (const auto e = interp::to_integral(p, x[0])) {
+        if (const auto z = to_integer(p, x[0])) out = Value(*z);
+      } else if (const auto e = to_integral(p, x[0])) {
         out = Value(Real(*e));
       }
       break;
     default:
-      if (auto r = interp::real_primitive(p, x)) out = Value(interp::flat(std::move(*r), work_->bits));
+      if (auto r = real_primitive(p, x)) out = Value(flat(std::move(*r), work_->bits));
   }
   return out ? out : missing(Missing::Precision);
 }
@@ -323,19 +339,19 @@ RealElements::Maybe RealElements::primitive(TermId id) {
     std::array<std::int64_t, 3> z{};
     for (std::size_t k = 0; k < a.size(); ++k) z[k] = std::get<std::int64_t>(x[k]);
     if (p == Primitive::ToReal) return Value(Real(z[0]));
-    const auto v = interp::integer_primitive(p, std::span(z).first(a.size()));
+    const auto v = integer_primitive(p, std::span(z).first(a.size()));
     if (!v) return missing(Missing::Meaning);
     return t.type == ElementType::Bool ? Value(static_cast<Bits>(*v)) : Value(*v);
   }
   std::array<Bits, 3> b{};
   for (std::size_t k = 0; k < a.size(); ++k) b[k] = std::get<Bits>(x[k]);
-  if (p == Primitive::ToReal) return Value(interp::real_of(type, b[0]));
+  if (p == Primitive::ToReal) return Value(real_of(type, b[0]));
   if (p == Primitive::ToInteger) {
-    const auto v = interp::integer_of(type, b[0]);
+    const auto v = integer_of(type, b[0]);
     return v ? Maybe(*v) : missing(Missing::Meaning);
   }
   if (row_of(p).kind == PrimitiveKind::Elementary) return missing(Missing::Meaning);
-  return Value(interp::machine_primitive(p, type, std::span(b).first(a.size())));
+  return Value(machine_primitive(p, type, std::span(b).first(a.size())));
 }
 
 RealElements::Maybe RealElements::cast(TermId id) {
@@ -350,12 +366,12 @@ RealElements::Maybe RealElements::cast(TermId id) {
   if (type == ElementType::Z) {
     const std::int64_t z = std::get<std::int64_t>(*v);
     if (as_real(t.type)) return Value(Real(z));
-    return Value(interp::machine_of(z, t.type, mode));
+    return Value(machine_of(z, t.type, mode));
   }
   const Bits b = std::get<Bits>(*v);
-  if (as_real(t.type)) return Value(interp::real_of(type, b));
+  if (as_real(t.type)) return Value(real_of(type, b));
   if (t.type == ElementType::Z) {
-    const auto z = interp::integer_of(type, b);
+    const auto z = integer_of(type, b);
     return z ? Maybe(*z) : missing(Missing::Meaning);
   }
   return Value(convert(type, t.type, b, mode));
@@ -367,13 +383,13 @@ RealElements::Maybe RealElements::cast_real(TermId id, const Real& value) {
   std::optional<Bits> b;
   if (t.type == ElementType::Bool) {
     const std::array<Real, 2> both{value, Real()};
-    if (const auto differs = interp::real_comparison(Primitive::NotEqual, both)) b = Bits{*differs};
+    if (const auto differs = real_comparison(Primitive::NotEqual, both)) b = Bits{*differs};
   } else if (t.type != ElementType::Z) {
-    b = interp::round_to(value, t.type, static_cast<CastMode>(t.operation));
+    b = round_to(value, t.type, static_cast<CastMode>(t.operation));
   } else {
     return missing(Missing::Meaning);
   }
   return b ? Maybe(*b) : missing(Missing::Precision);
 }
 
-}  // namespace ulpian::diff
+}  // namespace ulpian::interp

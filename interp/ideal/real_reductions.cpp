@@ -1,15 +1,14 @@
 // Reductions, folds and orders over the reals.
 #include <array>
 
-#include "diff/compare/real_element_parts.h"
 #include "interp/canonical/canonical.h"
+#include "interp/ideal/real_element_parts.h"
 
-namespace ulpian::diff {
+namespace ulpian::interp {
 
 using core::None;
 using core::ReduceKind;
 using core::TermId;
-using interp::Real;
 
 namespace {
 
@@ -28,11 +27,11 @@ RealElements::Maybe RealElements::combine(ReduceKind kind, ElementType type, con
   }
   if (type == ElementType::Z) {
     const std::array<std::int64_t, 2> z{std::get<std::int64_t>(a), std::get<std::int64_t>(b)};
-    const auto v = interp::integer_primitive(p, z);
+    const auto v = integer_primitive(p, z);
     return v ? Maybe(*v) : missing(Missing::Meaning);
   }
   const std::array<Bits, 2> x{std::get<Bits>(a), std::get<Bits>(b)};
-  return Value(interp::machine_primitive(p, type, x));
+  return Value(machine_primitive(p, type, x));
 }
 
 // In halves, so that sums of cosines stay small as long as possible.
@@ -92,7 +91,7 @@ RealElements::Maybe RealElements::counted(const core::ReduceView& r) {
 RealElements::Maybe RealElements::added(TermId id) {
   const core::Term& t = p_.term(id);
   const core::ReduceView r = p_.reduce(id);
-  interp::FlatSum sum(work_->bits);
+  FlatSum sum(work_->bits);
   std::vector<Value> others;
   const auto add = [&](Value v) {
     if (!sum.add(real(v))) others.push_back(std::move(v));
@@ -102,10 +101,13 @@ RealElements::Maybe RealElements::added(TermId id) {
     if (!v) return std::nullopt;
     add(std::move(*v));
   }
-  const bool whole = each_kept(r, [&](std::int64_t) {
+  // The accumulators of a dot start at +0, but for the first where there is an initial value: no zero is then negative.
+  bool from_zero = false;
+  const bool whole = each_kept(r, [&](std::int64_t position) {
     Maybe v = term(r.bodies[0]);
     if (!v) return false;
     if (r.kind == ReduceKind::Dot) {
+      from_zero = from_zero || r.initial == None || position >= DotBlock;
       const Maybe w = term(r.bodies[1]);
       if (!w) return false;
       if (sum.add_product(real(*v), real(*w))) return true;
@@ -117,7 +119,7 @@ RealElements::Maybe RealElements::added(TermId id) {
   });
   if (!whole) return std::nullopt;
   if (auto total = sum.result()) others.emplace_back(std::move(*total));
-  if (others.empty()) return Value(Real());
+  if (others.empty() || from_zero) others.emplace_back(Real());
   return tree(ReduceKind::Sum, t.type, std::move(others));
 }
 
@@ -153,7 +155,7 @@ RealElements::Maybe RealElements::combined(TermId id) {
     return Value(std::int64_t{sum ? 0 : 1});
   }
   if (t.type == ElementType::R) return Value(sum ? Real() : r.kind == ReduceKind::Product ? Real(1) : Real(Exact::infinity(r.kind == ReduceKind::Maximum)));
-  return held(t.type, interp::neutral(r.kind == ReduceKind::Dot ? ReduceKind::Sum : r.kind, t.type));
+  return held(t.type, neutral(r.kind == ReduceKind::Dot ? ReduceKind::Sum : r.kind, t.type));
 }
 
 // -0 equals 0, NaN is greatest.
@@ -236,4 +238,4 @@ RealElements::Maybe RealElements::nth(TermId id) {
   return std::nullopt;
 }
 
-}  // namespace ulpian::diff
+}  // namespace ulpian::interp

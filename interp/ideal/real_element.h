@@ -17,12 +17,12 @@
 #include "interp/limits.h"
 #include "spec/core/program.h"
 
-namespace ulpian::diff {
+namespace ulpian::interp {
 
 class RealElements {
 public:
   // Integers and bools as bits, Z, and every float and R as a real number.
-  using Value = std::variant<Bits, std::int64_t, interp::Real>;
+  using Value = std::variant<Bits, std::int64_t, Real>;
 
   enum class Missing : std::uint8_t {
     Nothing,
@@ -37,7 +37,7 @@ public:
     int bits = FirstBits;
     std::int64_t steps = 0;
     int depth = 0;
-    interp::Limits limits;
+    Limits limits;
     Missing missing = Missing::Nothing;
   };
   static constexpr int FirstBits = 128, MostBits = 2048;
@@ -51,9 +51,15 @@ public:
   void draw_from(std::size_t input, RealElements& of, std::size_t output);
 
   // Empty where the value has not been decided: why_missing says why. A number may come back whose rounding is not decided.
-  std::optional<Value> element(std::size_t output, std::int64_t position, const interp::Limits& limits = {});
+  std::optional<Value> element(std::size_t output, std::int64_t position, const Limits& limits = {});
+  // What becomes of an output's elements beyond the range of its type: as the cast says that ends the definition.
+  static CastMode ending(const core::Program& program, std::size_t output);
   // Such a value as the output's type has it, rounded once.
   static std::optional<Bits> rounded(const core::Program& program, std::size_t output, const Value& value);
+  // Of an output, as they follow over the reals; empty where they are not decided.
+  std::optional<Extents> output_extents(std::size_t output, const Limits& limits = {});
+  // Of the last element asked for, with the precision that decided it.
+  std::int64_t steps() const { return work_->steps; }
   // In words, of the last element asked for: `it takes more than 200000000 steps`.
   std::string why_missing() const;
 
@@ -88,6 +94,8 @@ private:
   std::nullopt_t missing(Missing why);
   bool spend();
   void fresh();  // forgets what was found with other bits
+  // Asks with growing precision until `enough`.
+  template <typename Ask, typename Enough> auto asked(const Limits& limits, Ask ask, Enough enough) -> decltype(ask());
   Maybe output_element(std::size_t output, std::int64_t position);
 
   // real_element.cpp
@@ -96,9 +104,9 @@ private:
   Maybe compute(core::TermId id);
   Maybe constant(core::TermId id);
   Maybe primitive(core::TermId id);
-  Maybe on_reals(Primitive primitive, ElementType result, std::span<const interp::Real> arguments);
+  Maybe on_reals(Primitive primitive, ElementType result, std::span<const Real> arguments);
   Maybe cast(core::TermId id);
-  Maybe cast_real(core::TermId id, const interp::Real& value);
+  Maybe cast_real(core::TermId id, const Real& value);
   std::optional<std::int64_t> integer(core::TermId id);
   std::optional<bool> truth(core::TermId id);
 
@@ -146,4 +154,4 @@ private:
   std::unordered_map<core::TensorId, std::vector<std::int64_t>> coordinates_;
 };
 
-}  // namespace ulpian::diff
+}  // namespace ulpian::interp

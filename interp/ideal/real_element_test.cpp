@@ -1,4 +1,4 @@
-#include "diff/compare/real_element.h"
+#include "interp/ideal/real_element.h"
 
 #include <bit>
 #include <limits>
@@ -7,7 +7,7 @@
 
 #include "spec/core/builder.h"
 
-namespace ulpian::diff {
+namespace ulpian::interp {
 namespace {
 
 using core::Builder;
@@ -105,7 +105,7 @@ TEST(RealElement, SelectsAndReadsOutsideFollowTheDefinition) {
 }
 
 TEST(RealElement, TooMuchWorkIsNotDecided) {
-  interp::Limits limits;
+  Limits limits;
   limits.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
   const auto p = total(core::ReduceKind::Sum);
   std::vector<std::optional<Tensor>> inputs;
@@ -203,4 +203,4 @@ TEST(RealElement, DefinitionsFlowIntoOneAnotherWithoutRounding) {
 }
 
 }  // namespace
-}  // namespace ulpian::diff
+}  // namespace ulpian::interp
