@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Writes coefficients.h: polynomials for the f64 cores of kernels_body.h. Needs mpmath; run by hand when a polynomial changes.
+"""Prints the polynomials of the programs of elementary functions, as lists of the language. Needs mpmath; run by hand when one changes.
 
 Each polynomial interpolates its function at Chebyshev points (within a small factor of the best one), and is then rounded
 to doubles. The largest relative error of the exact polynomial with the rounded coefficients is printed beside it.
 """
 import sys
-from pathlib import Path
 
 from mpmath import mp, mpf
 
@@ -44,27 +43,27 @@ def from_q(q, k):
 
 
 TABLE = {
-    "Exp": (lambda r: (mp.expm1(r) - r) / r**2, "-0.34658", "0.34660", 9, lambda r, p: 1 + r + r**2 * p, lambda r: mp.exp(r),
+    "Exp": (lambda r: (mp.expm1(r) - r) / r**2, "-0.34658", "0.34660", 11, lambda r, p: 1 + r + r**2 * p, lambda r: mp.exp(r),
             "(e^r - 1 - r) / r^2"),
-    "Exp2": (lambda r: mp.expm1(r * mp.log(2)) / r, "-0.5", "0.50001", 10, lambda r, p: 1 + r * p, lambda r: mp.mpf(2)**r, "(2^r - 1) / r"),
-    "Log": (lambda z: (mp.atanh(sqrt(z)) / sqrt(z) - 1) * 2 / z, "0", "0.02944", 6, lambda z, p: 2 + z * p,
+    "Exp2": (lambda r: mp.expm1(r * mp.log(2)) / r, "-0.5", "0.50001", 12, lambda r, p: 1 + r * p, lambda r: mp.mpf(2)**r, "(2^r - 1) / r"),
+    "Log": (lambda z: (mp.atanh(sqrt(z)) / sqrt(z) - 1) * 2 / z, "0", "0.02944", 8, lambda z, p: 2 + z * p,
             lambda z: 2 * mp.atanh(sqrt(z)) / sqrt(z), "(log((1+s)/(1-s)) / s - 2) / s^2 in s^2, for |s| <= 3 - 2 sqrt 2"),
-    "Log1pUnit": (lambda z: (mp.atanh(sqrt(z)) / sqrt(z) - 1) * 2 / z, "0", "0.11112", 9, lambda z, p: 2 + z * p,
+    "Log1pUnit": (lambda z: (mp.atanh(sqrt(z)) / sqrt(z) - 1) * 2 / z, "0", "0.11112", 11, lambda z, p: 2 + z * p,
                   lambda z: 2 * mp.atanh(sqrt(z)) / sqrt(z), "the same for |s| <= 1/3"),
-    "Sin": (lambda z: (mp.sin(sqrt(z)) / sqrt(z) - 1) / z, "0", "0.61686", 6, lambda z, p: 1 + z * p, lambda z: mp.sin(sqrt(z)) / sqrt(z),
+    "Sin": (lambda z: (mp.sin(sqrt(z)) / sqrt(z) - 1) / z, "0", "0.61686", 7, lambda z, p: 1 + z * p, lambda z: mp.sin(sqrt(z)) / sqrt(z),
             "(sin r / r - 1) / r^2 in r^2, for |r| <= pi/4"),
-    "Cos": (lambda z: (mp.cos(sqrt(z)) - 1 + z / 2) / z**2, "0", "0.61686", 5, lambda z, p: 1 - z / 2 + z * z * p, lambda z: mp.cos(sqrt(z)),
+    "Cos": (lambda z: (mp.cos(sqrt(z)) - 1 + z / 2) / z**2, "0", "0.61686", 6, lambda z, p: 1 - z / 2 + z * z * p, lambda z: mp.cos(sqrt(z)),
             "(cos r - 1 + r^2/2) / r^4 in r^2"),
-    "Asin": (lambda z: (mp.asin(sqrt(z)) / sqrt(z) - 1) / z, "0", "0.25", 11, lambda z, p: 1 + z * p, lambda z: mp.asin(sqrt(z)) / sqrt(z),
+    "Asin": (lambda z: (mp.asin(sqrt(z)) / sqrt(z) - 1) / z, "0", "0.25", 14, lambda z, p: 1 + z * p, lambda z: mp.asin(sqrt(z)) / sqrt(z),
              "(asin s / s - 1) / s^2 in s^2, for |s| <= 1/2"),
-    "Atan": (lambda z: (mp.atan(sqrt(z)) / sqrt(z) - 1) / z, "0", "0.17158", 10, lambda z, p: 1 + z * p, lambda z: mp.atan(sqrt(z)) / sqrt(z),
+    "Atan": (lambda z: (mp.atan(sqrt(z)) / sqrt(z) - 1) / z, "0", "0.17158", 13, lambda z, p: 1 + z * p, lambda z: mp.atan(sqrt(z)) / sqrt(z),
              "(atan t / t - 1) / t^2 in t^2, for |t| <= tan(pi/8)"),
-    "Erf": (lambda z: mp.erf(sqrt(z)) / sqrt(z), "0", "1", 12, lambda z, p: p, lambda z: mp.erf(sqrt(z)) / sqrt(z), "erf a / a in a^2, for |a| <= 1"),
+    "Erf": (lambda z: mp.erf(sqrt(z)) / sqrt(z), "0", "1", 14, lambda z, p: p, lambda z: mp.erf(sqrt(z)) / sqrt(z), "erf a / a in a^2, for |a| <= 1"),
     "ErfTail": (lambda q: mp.erfc(from_q(q, K_ERF)) * mp.exp(from_q(q, K_ERF)**2) * (from_q(q, K_ERF) + K_ERF), (1 - K_ERF) / (1 + K_ERF),
-                (mpf(6) - K_ERF) / (6 + K_ERF), 15, lambda q, p: p,
+                (mpf(6) - K_ERF) / (6 + K_ERF), 19, lambda q, p: p,
                 lambda q: mp.erfc(from_q(q, K_ERF)) * mp.exp(from_q(q, K_ERF)**2) * (from_q(q, K_ERF) + K_ERF),
                 "erfc(a) e^(a^2) (a + 2) in (a - 2) / (a + 2), for 1 <= a <= 6"),
-    "Gelu": (lambda q: mills(from_q(q, K_GELU)) * (from_q(q, K_GELU) + K_GELU), mpf(-1), (mpf(15) - K_GELU) / (15 + K_GELU), 20, lambda q, p: p,
+    "Gelu": (lambda q: mills(from_q(q, K_GELU)) * (from_q(q, K_GELU) + K_GELU), mpf(-1), (mpf(15) - K_GELU) / (15 + K_GELU), 24, lambda q, p: p,
              lambda q: mills(from_q(q, K_GELU)) * (from_q(q, K_GELU) + K_GELU),
              "(1 - Phi(a)) e^(a^2/2) (a + 4) in (a - 4) / (a + 4), for 0 <= a <= 15"),
     "PowLog2": (lambda z: (mp.atanh(sqrt(z)) / sqrt(z) - 1 - z / 3) * 2 / z**2, "0", "0.02944", 7, lambda z, p: 2 + z * 2 / 3 + z * z * p,
@@ -72,43 +71,10 @@ TABLE = {
 }
 
 
-def truncated(x, bits):
-    """x to `bits` significant bits, towards zero."""
-    exponent = mp.floor(mp.log(abs(x), 2)) + 1
-    scale = mpf(2) ** (bits - exponent)
-    return mp.floor(x * scale) / scale if x > 0 else -mp.floor(-x * scale) / scale
-
-
-def words(x, *bits):
-    """x as a sum of doubles of the given sizes, then one more."""
-    out = []
-    for b in bits:
-        out.append(truncated(x, b))
-        x -= out[-1]
-    return out + [x]
-
-
-CONSTANTS = {
-    "Ln2": (words(mp.log(2), 32), "32 bits, the rest"),
-    "Log10Of2": (words(mp.log10(2), 32), "32 bits, the rest"),
-    "HalfPi": (words(mp.pi / 2, 33, 33), "33 bits, 33 bits, the rest"),
-    "HalfPiDouble": ([mpf(float(mp.pi / 2)), mp.pi / 2 - mpf(float(mp.pi / 2))], "two doubles"),
-    "TwoOverLn2": ([truncated(2 / mp.log(2), 26), 2 / mp.log(2) - truncated(2 / mp.log(2), 26)], "26 bits, the rest"),
-}
-SINGLES = {
-    "InverseLn2": 1 / mp.log(2),
-    "InverseLn10": 1 / mp.log(10),
-    "TwoOverPi": 2 / mp.pi,
-    "TwoPi": 2 * mp.pi,
-    "GeluTanhLinear": sqrt(8 / mp.pi),
-    "GeluTanhCubic": sqrt(8 / mp.pi) * mpf("0.044715"),
-}
-
-
 def main():
-    lines = ["// Made by generate_coefficients.py; do not edit. Polynomials by ascending power; e: largest relative error of the whole function.",
-             "#pragma once", "", "namespace ulpian::kernels {", "namespace {", ""]
     for name, (f, low, high, terms, whole, truth, comment) in TABLE.items():
+        if len(sys.argv) > 1 and name not in sys.argv[1:]:
+            continue
         coefficients = [mpf(float(c)) for c in interpolate(f, low, high, terms)]
         low, high = mpf(low), mpf(high)
         worst = mpf(0)
@@ -116,18 +82,8 @@ def main():
             x = low + (high - low) * i / 400
             p = mp.polyval(coefficients[::-1], x)
             worst = max(worst, abs(whole(x, p) / truth(x) - 1))
-        note = f"e < 2^{int(mp.ceil(mp.log(worst, 2)))}"
-        print(name, note, flush=True)
-        lines.append(f"// {comment}; {note}")
-        lines.append(f"constexpr double {name}Terms[] = {{")
-        lines += [f"    {float(c).hex()}," for c in coefficients]
-        lines.append("};")
-    for name, (values, comment) in CONSTANTS.items():
-        lines.append(f"constexpr double {name}[] = {{{', '.join(float(v).hex() for v in values)}}};  // {comment}")
-    for name, value in SINGLES.items():
-        lines.append(f"constexpr double {name} = {float(value).hex()};")
-    lines += ["", "}  // namespace", "}  // namespace ulpian::kernels", ""]
-    Path(__file__).with_name("coefficients.h").write_text("\n".join(lines))
+        print(f"# {comment}; e < 2^{int(mp.ceil(mp.log(worst, 2)))}")
+        print(f"fn {name.lower()}_terms() = [{', '.join(repr(float(c)) for c in coefficients)}]", flush=True)
     return 0
 
 

@@ -20,7 +20,7 @@ namespace ulpian {
 
 namespace kernels {
 #if defined(__x86_64__)
-bool has_avx2() { return __builtin_cpu_supports("avx2"); }
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 bool has_avx512() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"); }
 #endif
 }  // namespace kernels

@@ -5,40 +5,13 @@
 
 #include "spec/functions/cores.h"
 #include "spec/functions/kernel_table.h"
+#include "spec/functions/programs.h"
 
 namespace ulpian::kernels {
 namespace {
 
 template <Primitive P, class L> inline D<L> core([[maybe_unused]] D<L> x, [[maybe_unused]] D<L> y) {
-  if constexpr (P == Primitive::Exp) return exp_core<L>(x);
-  else if constexpr (P == Primitive::Exp2) return exp2_core<L>(x);
-  else if constexpr (P == Primitive::Expm1) return expm1_core<L>(x);
-  else if constexpr (P == Primitive::Log) return log_core<L>(x);
-  else if constexpr (P == Primitive::Log2) return log2_core<L>(x);
-  else if constexpr (P == Primitive::Log10) return log10_core<L>(x);
-  else if constexpr (P == Primitive::Log1p) return log1p_core<L>(x);
-  else if constexpr (P == Primitive::Sin) return sin_core<L>(x);
-  else if constexpr (P == Primitive::Cos) return cos_core<L>(x);
-  else if constexpr (P == Primitive::Tan) return tan_core<L>(x);
-  else if constexpr (P == Primitive::Asin) return asin_core<L>(x);
-  else if constexpr (P == Primitive::Acos) return acos_core<L>(x);
-  else if constexpr (P == Primitive::Atan) return atan_core<L>(x);
-  else if constexpr (P == Primitive::Sinh) return sinh_core<L>(x);
-  else if constexpr (P == Primitive::Cosh) return cosh_core<L>(x);
-  else if constexpr (P == Primitive::Tanh) return tanh_core<L>(x);
-  else if constexpr (P == Primitive::Asinh) return asinh_core<L>(x);
-  else if constexpr (P == Primitive::Acosh) return acosh_core<L>(x);
-  else if constexpr (P == Primitive::Atanh) return atanh_core<L>(x);
-  else if constexpr (P == Primitive::Erf) return erf_core<L>(x);
-  else if constexpr (P == Primitive::Sigmoid) return sigmoid_core<L>(x);
-  else if constexpr (P == Primitive::Softplus) return softplus_core<L>(x);
-  else if constexpr (P == Primitive::Softsign) return softsign_core<L>(x);
-  else if constexpr (P == Primitive::Gelu) return gelu_core<L>(x);
-  else if constexpr (P == Primitive::GeluTanh) return gelu_tanh_core<L>(x);
-  else if constexpr (P == Primitive::Silu) return silu_core<L>(x);
-  else if constexpr (P == Primitive::Mish) return mish_core<L>(x);
-  else if constexpr (P == Primitive::CosTurn) return cos_turn_core<L>(x);
-  else if constexpr (P == Primitive::SinTurn) return sin_turn_core<L>(x);
+  if constexpr (has_program(P)) return program<P, L>(x);
   else if constexpr (P == Primitive::Power) return pow_core<L>(x, y);
   else {
     static_assert(P == Primitive::Atan2);
@@ -64,6 +37,17 @@ template <Primitive P, class L> void core_block(const float* x, const float* sec
   }
 }
 
+// A program's value rounds to the function's: nothing is doubtful. Every NaN is the canonical one.
+template <Primitive P, class L> bool program_block(const float* x, const float*, float* y, std::int32_t*, std::size_t count) {
+  using F = typename L::F;
+  for (std::size_t i = 0; i < count; i += L::Count) {
+    const D<L> value = program<P, L>(load<L>(x + i));
+    const F rounded = __builtin_convertvector(value != value ? all<L>(__builtin_nan("")) : value, F);
+    std::memcpy(y + i, &rounded, sizeof rounded);
+  }
+  return false;
+}
+
 template <Primitive P, class L> bool float_block(const float* x, const float* second, float* y, std::int32_t* doubtful, std::size_t count) {
   using F = typename L::F;
   using M = typename L::M;
@@ -87,9 +71,14 @@ template <Primitive P, class L> bool float_block(const float* x, const float* se
   return sum != 0;
 }
 
+template <Primitive P, class L> constexpr FloatBlock f32_block() {
+  if constexpr (has_program(P)) return program_block<P, L>;
+  else return float_block<P, L>;
+}
+
 template <class L, Primitive... P> KernelTable table_of() {
   KernelTable table{};
-  ((table.f32[static_cast<int>(P)] = float_block<P, L>), ...);
+  ((table.f32[static_cast<int>(P)] = f32_block<P, L>()), ...);
   ((table.core[static_cast<int>(P)] = core_block<P, L>), ...);
   return table;
 }

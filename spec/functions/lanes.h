@@ -72,6 +72,18 @@ template <class L> inline D<L> square_root(D<L> x) {
 #endif
 }
 
+// a * b + c, rounded once. Without the instruction, glibc's fma: the same bits, slowly.
+template <class L> inline D<L> fused(D<L> a, D<L> b, D<L> c) {
+#if defined(__AVX512F__)
+  if constexpr (L::Count == 8) return _mm512_fmadd_pd(a, b, c);
+#endif
+#if defined(__FMA__)
+  if constexpr (L::Count == 4) return _mm256_fmadd_pd(a, b, c);
+#endif
+  for (int i = 0; i < L::Count; ++i) a[i] = __builtin_fma(a[i], b[i], c[i]);
+  return a;
+}
+
 // Adding it rounds |x| < 2^51 to an integer (half to even), which then stands in the low bits.
 constexpr double RoundingShift = 0x1.8p52;
 

@@ -209,6 +209,7 @@ TEST_F(OnnxSchemas, no_definition_claims_a_version_or_an_attribute_that_the_stan
   std::map<std::string, std::map<std::int64_t, const Schema*>> known;
   for (const Schema& s : schemas_) known[defined_name(s)][s.version] = &s;
   for (const std::string& name : spec_->names()) {
+    if (!name.starts_with("onnx.")) continue;
     for (const OperatorDefinition* d : spec_->definitions(name)) {
       EXPECT_TRUE(std::is_sorted(d->since.rbegin(), d->since.rend())) << name << ": newest first";
       std::set<std::string> attributes;

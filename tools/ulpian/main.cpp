@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
   std::function<int()> chosen;
   add_run(app, common, chosen);
   add_check(app, common, chosen);
+  add_audit(app, common, chosen);
   add_backends(app, common, chosen);
   add_spec(app, common, chosen);
   if (const auto d = no_such_subcommand(app, argc, argv)) {
