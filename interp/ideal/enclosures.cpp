@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <unordered_map>
+#include <utility>
 
 #include "interp/canonical/canonical.h"
-#include "spec/core/builder.h"
+#include "interp/ideal/copies.h"
 
 namespace ulpian::interp {
 namespace {
@@ -29,22 +29,13 @@ constexpr double Underflow = 0x1p-1022;
 // A pairwise tree of f64 is at most 63 high.
 constexpr double Tree = 66 * 0x1p-53;
 
-// Not covered here.
-struct Unknown {};
-
-// |real - value| <= radius; without a radius they are equal.
-struct Number {
-  TermId value = None, radius = None;
-  bool narrow = false;  // an f32 or narrower: products of two are exact in f64
-  bool exact() const { return radius == None; }
-};
 struct TensorNumber {
   TensorId value = None, radius = None;
 };
 
-class Maker {
+class Maker : Copies {
 public:
-  Maker(const core::Program& program, const Nearnesses& near) : p_(program), near_(near), tensors_(program.tensors.size(), None), numbers_(program.tensors.size()) {}
+  Maker(const core::Program& program, const Nearnesses& near) : Copies(program, near), numbers_(program.tensors.size()) {}
 
   std::optional<Enclosing> make() {
     Enclosing out;
@@ -67,13 +58,36 @@ public:
     return out;
   }
 
-private:
-  struct Scope {
-    std::unordered_map<Variable, Variable> variables;
-    std::unordered_map<TermId, TermId> copies;
-    std::unordered_map<TermId, Number> numbers;
-  };
+  std::optional<Enclosing> make_at(std::size_t which, std::int64_t count) {
+    const core::TensorNode& n = p_.tensor(p_.outputs[which]);
+    if (n.kind != TensorKind::Comprehension || !is_float(n.type) || n.type == E::F64) return std::nullopt;
+    Enclosing out;
+    out.values.resize(p_.outputs.size(), None);
+    out.radii.resize(p_.outputs.size(), None);
+    for (TensorId id : p_.inputs) b_.program().inputs.push_back(id == None ? None : tensor(id));
+    core::TensorNode indices;
+    indices.name = "indices";
+    indices.type = E::I64;
+    indices.extents = {b_.integer(count), b_.integer(static_cast<std::int64_t>(n.variables.size()))};
+    const TensorId places = b_.add(std::move(indices));
+    b_.program().inputs.push_back(places);
+    const Variable i = b_.fresh("i");
+    std::vector<TermId> index;
+    for (std::size_t d = 0; d < n.variables.size(); ++d) {
+      const TermId at[2] = {b_.variable(i), b_.integer(static_cast<std::int64_t>(d))};
+      index.push_back(b_.primitive(P::ToInteger, b_.read(places, at)));
+    }
+    single_ = few_ = true;
+    const Number x = in_place(n, index);
+    if (x.exact()) return std::nullopt;
+    out.values[which] = output(comprehension("value", {b_.integer(count)}, {i}, x.value));
+    out.radii[which] = output(comprehension("radius", {b_.integer(count)}, {i}, x.radius));
+    b_.program().op = p_.op;
+    out.program = b_.finish();
+    return out;
+  }
 
+private:
   std::uint32_t output(TensorId id) {
     b_.program().outputs.push_back(id);
     b_.program().output_names.push_back(b_.node(id).name);
@@ -92,131 +106,18 @@ private:
   TermId within(TermId condition, TermId radius) { return b_.select(condition, radius, f64(std::numeric_limits<double>::infinity())); }
   TermId radius_of(const Number& n) { return n.exact() ? f64(0) : n.radius; }
 
-  // --- copies: what has its real value already
-  Variable variable(Variable v) {
-    auto it = scope_.variables.find(v);
-    if (it == scope_.variables.end()) it = scope_.variables.emplace(v, b_.fresh(p_.variables[v].name, p_.variables[v].type)).first;
-    return it->second;
-  }
-  std::vector<Variable> fresh(std::span<const Variable> all) {
-    std::vector<Variable> out;
-    for (Variable v : all) out.push_back(variable(v));
-    return out;
-  }
-  std::vector<TermId> copies(std::span<const TermId> all) {
-    std::vector<TermId> out;
-    for (TermId id : all) out.push_back(copy(id));
-    return out;
-  }
-  TermId copy_or_none(TermId id) { return id == None ? None : copy(id); }
+  // A value for a while.
+  class Kept {
+  public:
+    Kept(bool& flag, bool value) : flag_(flag), former_(std::exchange(flag, value)) {}
+    ~Kept() { flag_ = former_; }
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
 
-  core::Size size(core::Size s) {
-    if (const auto it = sizes_.find(s); it != sizes_.end()) return it->second;
-    const core::Size made = b_.fresh_size(p_.sizes[s].name);
-    sizes_.emplace(s, made);
-    if (const TensorId by = p_.sizes[s].defined_by; by != None) {
-      const TensorId t = tensor(by);
-      b_.program().sizes[made].defined_by = t;
-    }
-    return made;
-  }
-
-  TermId copy(TermId id) {
-    if (near_.terms[id] != Nearness::Same) throw Unknown();
-    if (const auto it = scope_.copies.find(id); it != scope_.copies.end()) return it->second;
-    const TermId made = copied(id);
-    scope_.copies.emplace(id, made);
-    return made;
-  }
-
-  TermId copied(TermId id) {
-    const Term& t = p_.term(id);
-    const auto a = p_.arguments_of(id);
-    switch (t.kind) {
-      case TermKind::Constant:
-        if (t.type == E::Z) return b_.integer(static_cast<std::int64_t>(t.data));
-        if (t.type == E::R) return b_.real(p_.reals[t.data]);
-        return t.type == E::String ? b_.text(p_.texts[t.data]) : b_.constant(t.type, t.data);
-      case TermKind::Variable: return b_.variable(variable(static_cast<Variable>(t.data)));
-      case TermKind::Size: return b_.size(size(static_cast<core::Size>(t.data)));
-      case TermKind::Primitive: return b_.primitive(static_cast<P>(t.operation), copies(a));
-      case TermKind::Cast: return b_.cast(t.type, copy(a[0]), static_cast<CastMode>(t.operation));
-      case TermKind::Select: {
-        const TermId condition = copy(a[0]), yes = copy(a[1]);
-        return b_.select(condition, yes, copy(a[2]));
-      }
-      case TermKind::Read: {
-        const TensorId from = tensor(static_cast<TensorId>(t.data));
-        return b_.read(from, copies(a));
-      }
-      case TermKind::ReadElse: {
-        const TensorId from = tensor(static_cast<TensorId>(t.data));
-        const std::vector<TermId> all = copies(a);
-        return b_.read_else(from, std::span(all).first(all.size() - 1), all.back(), false);
-      }
-      case TermKind::Choice: return copy(a[0]);
-      case TermKind::Unspecified: return b_.unspecified(t.type);
-      case TermKind::Random: {
-        const std::vector<TermId> all = copies(a);
-        return b_.random(all[0], all[1], all[2]);
-      }
-      case TermKind::Reduce: {
-        const core::ReduceView r = p_.reduce(id);
-        const std::vector<Variable> own = fresh(r.variables);
-        const std::vector<TermId> extents = copies(r.extents), bodies = copies(r.bodies);
-        const TermId filter = copy_or_none(r.filter);
-        return b_.reduce(r.kind, t.type, own, extents, filter, false, copy_or_none(r.initial), bodies);
-      }
-      case TermKind::Fold: {
-        const core::FoldView f = p_.fold(id);
-        const std::vector<Variable> own = fresh(f.variables);
-        const std::vector<TermId> extents = copies(f.extents);
-        const TermId initial = copy(f.initial);
-        return b_.fold(own, extents, variable(f.accumulator), initial, copy(f.body));
-      }
-      case TermKind::Nth: {
-        const core::NthView n = p_.nth(id);
-        const TermId extent = copy(n.extent), place = copy(n.place);
-        return b_.nth(variable(n.variable), extent, place, copies(n.keys), n.descending);
-      }
-    }
-    throw Unknown();
-  }
-
-  // Of the same kind, at a place of its own for variables and terms.
-  template <typename Make> auto apart(Make make) {
-    Scope around = std::exchange(scope_, {});
-    try {
-      auto out = make();
-      scope_ = std::move(around);
-      return out;
-    } catch (const Unknown&) {
-      scope_ = std::move(around);
-      throw;
-    }
-  }
-
-  TensorId tensor(TensorId id) {
-    if (tensors_[id] != None) return tensors_[id];
-    const core::TensorNode& n = p_.tensor(id);
-    // A recurrence of numbers known as they are is rare.
-    if (near_.tensors[id] != Nearness::Same || n.kind == TensorKind::Recurrence) throw Unknown();
-    tensors_[id] = apart([&] {
-      core::TensorNode made = n;
-      made.place = 0;
-      made.extents = copies(n.extents);
-      made.variables = fresh(n.variables);
-      made.domain = copies(n.domain);
-      made.body = copy_or_none(n.body);
-      if (n.kind == TensorKind::Scatter) {
-        made.scatter.base = tensor(n.scatter.base);
-        made.scatter.filter = copy_or_none(n.scatter.filter);
-        made.scatter.index = copies(n.scatter.index);
-      }
-      return b_.add(std::move(made));
-    });
-    return tensors_[id];
-  }
+  private:
+    bool& flag_;
+    bool former_;
+  };
 
   // --- numbers
   const TensorNumber& number_tensor(TensorId id) {
@@ -237,6 +138,7 @@ private:
     }
     if (n.kind != TensorKind::Comprehension) throw Unknown();
     const core::TensorNode* around = std::exchange(inside_, &n);
+    const Kept whole(single_, false);
     const TensorNumber made = apart([&] {
       const std::vector<TermId> extents = copies(n.extents);
       const std::vector<Variable> index = fresh(n.variables);
@@ -245,6 +147,14 @@ private:
     });
     inside_ = around;
     return known.emplace(made);
+  }
+
+  // The element at these indices, where it is read.
+  Number in_place(const core::TensorNode& n, const std::vector<TermId>& index) {
+    return apart([&] {
+      for (std::size_t d = 0; d < index.size(); ++d) scope_.indices.emplace(n.variables[d], index[d]);
+      return number(n.body);
+    });
   }
 
   TensorId comprehension(const std::string& name, std::vector<TermId> extents, std::vector<Variable> variables, TermId body) {
@@ -286,8 +196,8 @@ private:
     const auto a = p_.arguments_of(id);
     const bool same = near_.terms[id] == Nearness::Same;
     if (!is_float(t.type) && t.type != E::R) return known(id);
-    // Reads go through the f64 copy of their tensor.
-    if (same && t.kind != TermKind::Read && t.kind != TermKind::ReadElse) return known(id);
+    // Reads go through the f64 copy of their tensor, but for a few elements.
+    if (same && (few_ || (t.kind != TermKind::Read && t.kind != TermKind::ReadElse))) return known(id);
     switch (t.kind) {
       case TermKind::Primitive: return primitive(t, a);
       case TermKind::Cast: return static_cast<CastMode>(t.operation) == CastMode::Reinterpret ? throw Unknown() : number(a[0]);
@@ -306,6 +216,8 @@ private:
 
   Number read(const Term& t, std::span<const TermId> a) {
     const auto from = static_cast<TensorId>(t.data);
+    if (single_ && t.kind == TermKind::Read && near_.tensors[from] != Nearness::Same && p_.tensor(from).kind == TensorKind::Comprehension)
+      return in_place(p_.tensor(from), copies(a));
     const TensorNumber tensor = number_tensor(from);
     const bool otherwise = t.kind == TermKind::ReadElse;
     const std::vector<TermId> index = copies(otherwise ? a.first(a.size() - 1) : a);
@@ -416,6 +328,9 @@ private:
   // --- reductions
   Number reduce(TermId id) {
     const core::ReduceView r = p_.reduce(id);
+    // What many terms read is not made in place.
+    const bool single = single_;
+    const Kept whole(single_, false);
     const std::vector<TermId> extents = copies(r.extents);
     const std::vector<Variable> own = fresh(r.variables);
     const TermId filter = copy_or_none(r.filter);
@@ -436,13 +351,18 @@ private:
         // h roundings lie above a term, the tree's height and one: h u times the sum of the magnitudes.
         const Number x = number(r.bodies[0]);
         const TermId value = over(r.kind, initial.value, std::span(&x.value, 1));
-        TermId radius = sum(add(scaled(Tree, magnitude(x.value)), x.radius));
+        TermId radius = sum(add(scaled(tree(r), magnitude(x.value)), x.radius));
         if (!x.narrow) radius = add(radius, f64(Underflow));  // of the radius's own terms
-        if (r.initial != None) radius = add(radius, add(scaled(Tree, magnitude(initial.value)), initial.radius));
+        if (r.initial != None) radius = add(radius, add(scaled(tree(r), magnitude(initial.value)), initial.radius));
         return {value, radius, false};
       }
       case ReduceKind::Dot: {
         const Number x = number(r.bodies[0]), y = number(r.bodies[1]);
+        if (single && x.narrow && y.narrow && r.initial == None) {
+          // Their products are exact, and a tree is lower than a chain. The chain starts at +0.
+          const TermId xy = mul(x.value, y.value);
+          return {add(sum(xy), f64(0)), sum(scaled(tree(r), magnitude(xy))), false};
+        }
         const TermId both[2] = {x.value, y.value};
         const TermId value = over(r.kind, initial.value, both);
         TermId magnitudes = None, radius = None;
@@ -460,6 +380,17 @@ private:
       }
       default: throw Unknown();
     }
+  }
+
+  // Those above a term of a sum, in units of their size: the height of the tree, and two more.
+  double tree(const core::ReduceView& r) const {
+    std::int64_t n = 1;
+    for (TermId e : r.extents) {
+      const auto extent = p_.integer_constant(e);
+      if (!extent || *extent > (std::int64_t{1} << 20) || n > (std::int64_t{1} << 40)) return Tree;
+      n *= std::max<std::int64_t>(*extent, 1);
+    }
+    return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(n)) + 2) * 0x1p-53;
   }
 
   // The roundings above a term of a dot: those of one accumulator, and the tree of the accumulators.
@@ -508,25 +439,33 @@ private:
     return shared ? out : None;
   }
 
-  const core::Program& p_;
-  const Nearnesses& near_;
-  core::Builder b_;
-  Scope scope_;
   const core::TensorNode* inside_ = nullptr;  // whose body is being made
-  std::unordered_map<core::Size, core::Size> sizes_;
-  std::vector<TensorId> tensors_;
+  bool few_ = false;                          // made are single elements,
+  bool single_ = false;                       // and now one by its indices, not a tensor
   std::vector<std::optional<TensorNumber>> numbers_;
 };
 
 }  // namespace
 
-std::optional<Enclosing> enclosing(const core::Program& program, const Nearnesses& near) {
+namespace {
+
+template <typename Make> std::optional<Enclosing> tried(Make make) {
   try {
-    return Maker(program, near).make();
+    return make();
   } catch (const Unknown&) {
   } catch (const core::LimitReached&) {
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Enclosing> enclosing(const core::Program& program, const Nearnesses& near) {
+  return tried([&] { return Maker(program, near).make(); });
+}
+
+std::optional<Enclosing> enclosing_at(const core::Program& program, const Nearnesses& near, std::size_t output, std::int64_t count) {
+  return tried([&] { return Maker(program, near).make_at(output, count); });
 }
 
 }  // namespace ulpian::interp

@@ -21,6 +21,10 @@ struct Enclosing {
 // Empty where no output is covered.
 std::optional<Enclosing> enclosing(const core::Program& program, const Nearnesses& near);
 
+// The same of some elements of one output, with smaller radii and more work for each. The program takes one more input, i64[count, rank]: their
+// indices; it has the two outputs f64[count], values[output] and radii[output].
+std::optional<Enclosing> enclosing_at(const core::Program& program, const Nearnesses& near, std::size_t output, std::int64_t count);
+
 // Radii are computed in f64, too: the true ones are less by this much more.
 inline constexpr double RadiusSlack = 0x1p-30;
 

@@ -53,6 +53,69 @@ Decided settle(const core::Program& program, std::size_t output, const Tensor& v
   });
 }
 
+// The quick way: what enclosures.h covers, and where both ends of an interval round to one element.
+class Quick {
+public:
+  Quick(const core::Program& program, std::span<const std::optional<Tensor>> inputs, const Limits& limits, const block::Options& options)
+      : p_(program), inputs_(inputs), limits_(limits), options_(options), near_(nearnesses(program)) {}
+
+  bool canonical_is_ideal(std::size_t output) const { return near_.decides(p_, output); }
+
+  // Fills what it decides. What it cannot do within the limits is done one by one, within the same.
+  Decided decide(std::size_t output, Tensor& answer) {
+    Decided out(static_cast<std::size_t>(answer.size()));
+    if (!whole_) whole_.emplace(enclosing(p_, near_), inputs_, *this);
+    const auto [values, radii] = whole_->of(output);
+    if (!values || values->extents() != answer.extents()) return out;
+    out = settle(p_, output, *values, *radii, answer);
+    std::vector<std::int64_t> left;
+    for (std::size_t k = 0; k < out.size(); ++k)
+      if (!out[k]) left.push_back(static_cast<std::int64_t>(k));
+    // A few again, more closely.
+    if (left.empty() || std::ssize(left) > answer.size() / 16 + 64) return out;
+    const auto count = std::ssize(left);
+    std::vector<std::optional<Tensor>> inputs(inputs_.begin(), inputs_.end());
+    Tensor indices(ElementType::I64, {count, answer.rank()});
+    auto* index = indices.writable<std::int64_t>();
+    for (std::int64_t position : left) {
+      for (auto d = static_cast<std::size_t>(answer.rank()); d-- > 0; position /= answer.extents()[d]) index[d] = position % answer.extents()[d];
+      index += answer.rank();
+    }
+    inputs.emplace_back(std::move(indices));
+    const Run few(enclosing_at(p_, near_, output, count), inputs, *this);
+    const auto [value, radius] = few.of(output);
+    if (!value) return out;
+    Tensor some(answer.type(), {count});
+    const Decided here = settle(p_, output, *value, *radius, some);
+    for (std::size_t k = 0; k < here.size(); ++k)
+      if (here[k]) answer.set(left[k], some.at(static_cast<std::int64_t>(k))), out[static_cast<std::size_t>(left[k])] = true;
+    return out;
+  }
+
+private:
+  struct Run {
+    Run(std::optional<Enclosing> program, std::span<const std::optional<Tensor>> inputs, const Quick& quick) : enclosing(std::move(program)) {
+      if (!enclosing) return;
+      if (const auto plan = Plan::make(enclosing->program, quick.options_))
+        if (auto outputs = plan->run(inputs, quick.limits_)) bounds = std::move(*outputs);
+    }
+    std::pair<const Tensor*, const Tensor*> of(std::size_t output) const {
+      if (bounds.empty() || enclosing->values[output] == core::None) return {};
+      const auto &value = bounds[enclosing->values[output]], &radius = bounds[enclosing->radii[output]];
+      return value && radius ? std::pair{&*value, &*radius} : std::pair<const Tensor*, const Tensor*>();
+    }
+    std::optional<Enclosing> enclosing;
+    std::vector<std::optional<Tensor>> bounds;
+  };
+
+  const core::Program& p_;
+  std::span<const std::optional<Tensor>> inputs_;
+  const Limits& limits_;
+  const block::Options& options_;
+  Nearnesses near_;
+  std::optional<Run> whole_;
+};
+
 class Elements {
 public:
   Elements(const core::Program& program, std::span<const std::optional<Tensor>> inputs, const Limits& limits) : p_(program), limits_(limits), reals_(program, inputs) {}
@@ -66,7 +129,7 @@ public:
   }
 
   // The ideal values in place of the canonical ones.
-  Status fill(std::size_t output, Tensor& answer, const std::optional<Tensor>& value, const std::optional<Tensor>& radius, UndecidedElements& undecided) {
+  Status fill(std::size_t output, Tensor& answer, Quick* quick, UndecidedElements& undecided) {
     if (answer.type() == ElementType::String || is_complex(answer.type())) return leave(answer, undecided, "texts and complex numbers are not computed over the reals");
     const auto extents = reals_.output_extents(output, limits_);
     if (limits_.stopped()) return limit("more time than is allowed");
@@ -74,8 +137,7 @@ public:
     if (*extents != answer.extents()) return leave(answer, undecided, fmt::format("over the reals its extents are {}", to_string(*extents)));
     const Tensor canonical = answer;
     answer = Tensor::from_bytes(canonical.type(), canonical.extents(), canonical.bytes());
-    Decided decided(static_cast<std::size_t>(canonical.size()));
-    if (value && radius && value->extents() == canonical.extents()) decided = settle(p_, output, *value, *radius, answer);
+    const Decided decided = quick ? quick->decide(output, answer) : Decided(static_cast<std::size_t>(canonical.size()));
     for (std::int64_t k = 0; k < canonical.size(); ++k) {
       if (decided[static_cast<std::size_t>(k)]) continue;
       ++asked_;
@@ -114,25 +176,14 @@ Result<IdealAnswer> ideal_answer(const core::Program& program, std::span<const s
                                  const Limits& limits, const IdealOptions& options) {
   IdealAnswer out;
   out.outputs = std::move(canonical);
-  const Nearnesses near = nearnesses(program);
-  bool any = false;
-  for (std::size_t k = 0; k < out.outputs.size(); ++k) any = any || (out.outputs[k] && !near.decides(program, k));
-  if (!any) return out;
-  std::vector<std::optional<Tensor>> bounds;
-  const std::optional<Enclosing> enclosed = options.quick ? enclosing(program, near) : std::nullopt;
-  if (enclosed) {
-    // What this cannot do within the limits is done one by one, within the same.
-    if (const auto plan = Plan::make(enclosed->program, options.block))
-      if (auto run = plan->run(inputs, limits)) bounds = std::move(*run);
-  }
-  const auto bound = [&](const std::vector<std::uint32_t>& of, std::size_t k) { return bounds.empty() || of[k] == core::None ? std::nullopt : bounds[of[k]]; };
+  Quick quick(program, inputs, limits, options.block);
   Elements elements(program, inputs, limits);
   for (std::size_t k = 0; k < out.outputs.size(); ++k) {
-    if (near.decides(program, k) || !out.outputs[k]) continue;
+    if (quick.canonical_is_ideal(k) || !out.outputs[k]) continue;
     if (std::ssize(out.outputs[k]->bytes()) > limits.memory_bytes) return elements.limit("more memory than is allowed");
     UndecidedElements undecided;
     undecided.output = k;
-    if (Status s = elements.fill(k, *out.outputs[k], enclosed ? bound(enclosed->values, k) : std::nullopt, enclosed ? bound(enclosed->radii, k) : std::nullopt, undecided); !s) return s.error();
+    if (Status s = elements.fill(k, *out.outputs[k], options.quick ? &quick : nullptr, undecided); !s) return s.error();
     if (undecided.count > 0) out.undecided.push_back(std::move(undecided));
   }
   out.by_elements = elements.asked();

@@ -75,8 +75,15 @@ Exact Exact::of(ElementType type, Bits bits) {
     case bits::Kind::Zero: return a.negative ? negative_zero() : Exact();
     case bits::Kind::Finite: break;
   }
-  const Exact magnitude = Exact(static_cast<std::int64_t>(a.significand)) * power_of_two(a.exponent);
-  return a.negative ? -magnitude : magnitude;
+  // Lowest terms by shifting alone: most exact numbers begin here.
+  const int twos = a.exponent < 0 ? std::min(std::countr_zero(a.significand), -a.exponent) : 0;
+  const auto odd = static_cast<std::int64_t>(a.significand >> twos);
+  const int exponent = a.exponent + twos;
+  Rational r = std::make_shared<Big>();
+  mpz_set_si(mpq_numref(r->value), a.negative ? -odd : odd);
+  if (exponent >= 0) mpz_mul_2exp(mpq_numref(r->value), mpq_numref(r->value), static_cast<mp_bitcnt_t>(exponent));
+  else mpz_mul_2exp(mpq_denref(r->value), mpq_denref(r->value), static_cast<mp_bitcnt_t>(-exponent));
+  return Big::finish(r);
 }
 
 Exact Exact::of_double(double value) { return of(ElementType::F64, std::bit_cast<Bits>(value)); }

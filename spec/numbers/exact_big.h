@@ -18,6 +18,8 @@ struct Exact::Big {
 
   static std::shared_ptr<Big> of(const Exact& finite);     // a copy of its own
   static Exact finish(const std::shared_ptr<Big>& value);  // small where it fits; ExactTooLarge
+  // Of one of Kind::Big, else null: no copy.
+  static const Big* within(const Exact& a) { return a.kind_ == Exact::Kind::Big ? a.big_.get() : nullptr; }
   static Exact integral(const Exact& a, void (*divide)(mpz_ptr, mpz_srcptr, mpz_srcptr));
 };
 
