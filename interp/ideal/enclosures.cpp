@@ -196,8 +196,8 @@ private:
     const auto a = p_.arguments_of(id);
     const bool same = near_.terms[id] == Nearness::Same;
     if (!is_float(t.type) && t.type != E::R) return known(id);
-    // Reads go through the f64 copy of their tensor, but for a few elements.
-    if (same && (few_ || (t.kind != TermKind::Read && t.kind != TermKind::ReadElse))) return known(id);
+    // Reads go through the f64 copy of their tensor, but for a few elements. (Where an index may be outside a copy hinders: the evaluator makes it in place.)
+    if (same && (few_ || t.kind != TermKind::Read)) return known(id);
     switch (t.kind) {
       case TermKind::Primitive: return primitive(t, a);
       case TermKind::Cast: return static_cast<CastMode>(t.operation) == CastMode::Reinterpret ? throw Unknown() : number(a[0]);
