@@ -31,7 +31,7 @@ Verdict undecided(std::string reason) {
 class Checker {
 public:
   Checker(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Backend& backend, const CheckOptions& options)
-      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), constant_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()), reads_(reads_of_nodes(graph_)), inside_left_(std::make_shared<double>(options.inside_seconds)) {
+      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), makers_(graph_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), constant_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()), reads_(reads_of_nodes(graph_)), inside_left_(std::make_shared<double>(options.inside_seconds)) {
     for (const auto& [id, tensor] : graph_.constants) values_[at(id)] = tensor, constant_[at(id)] = true;
     for (const auto& reads : reads_)
       for (ValueId id : reads) ++uses_[at(id)];
@@ -238,7 +238,7 @@ private:
     Data arguments(node.inputs.size());
     for (std::size_t k = 0; k < node.inputs.size(); ++k)
       if (node.inputs[k] != AbsentValue) arguments[k] = *values_[at(node.inputs[k])];
-    return expect_call(judging_, graph_, node, arguments);
+    return expect_call(judging_, makers_, node, arguments);
   }
 
   // By the node's outputs, from those of its expectation.
@@ -413,6 +413,7 @@ private:
   Judging judging_;
   std::shared_ptr<const Graph> graph_ptr_;
   const Graph& graph_;
+  interp::Makers makers_;
   Backend& backend_;
   Bytes model_;                     // whose values can be exposed
   bool functions_inlined_ = false;

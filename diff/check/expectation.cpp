@@ -46,12 +46,13 @@ void take_values(Expectation& e, const Data& values) {
   }
 }
 
-Expectation expect_reading(const Judging& judging, const Graph& graph, const Node& node, const std::shared_ptr<const Data>& given,
+Expectation expect_reading(const Judging& judging, const interp::Makers& makers, const Node& node, const std::shared_ptr<const Data>& given,
                            const std::vector<std::uint8_t>& alternatives) {
+  const Graph& graph = makers.graph();
   Expectation e;
   std::vector<std::string> names;
   for (ValueId id : node.outputs) names.push_back(id == AbsentValue ? std::string() : graph.values[static_cast<std::size_t>(id)].name);
-  auto made = interp::Call::make(*judging.specification, graph, node, *given, interp::Evaluator::Block, alternatives);
+  auto made = interp::Call::make(*judging.specification, makers, node, *given, interp::Evaluator::Block, alternatives);
   if (!made) {
     e.names = std::move(names);
     judging.note(made.error());
@@ -87,7 +88,7 @@ Expectation expect_reading(const Judging& judging, const Graph& graph, const Nod
     auto [choices, all] = other_readings(call->program().static_choices);
     e.more_readings = !all;
     for (auto& choice : choices)
-      e.others.push_back([judging, &graph, &node, given, choice] { return expect_reading(judging, graph, node, given, choice); });
+      e.others.push_back([judging, makers, &node, given, choice] { return expect_reading(judging, makers, node, given, choice); });
   }
   return e;
 }
@@ -114,8 +115,8 @@ interp::Limits Judging::limits(double seconds) const {
   return out;
 }
 
-Expectation expect_call(const Judging& judging, const Graph& graph, const Node& node, const Data& arguments) {
-  return expect_reading(judging, graph, node, std::make_shared<const Data>(arguments), {});
+Expectation expect_call(const Judging& judging, const interp::Makers& makers, const Node& node, const Data& arguments) {
+  return expect_reading(judging, makers, node, std::make_shared<const Data>(arguments), {});
 }
 
 void hide_outputs(Expectation& e, const std::vector<bool>& hidden) {

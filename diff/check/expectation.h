@@ -25,8 +25,8 @@ struct Judging {
   interp::Limits limits(double seconds) const;  // from now, within the options'
 };
 
-// One call that holds no graphs; `graph` must outlive the answer. `arguments` as Node::inputs.
-Expectation expect_call(const Judging& judging, const Graph& graph, const Node& node, const Data& arguments);
+// One call that holds no graphs; its graph must outlive the answer. `arguments` as Node::inputs.
+Expectation expect_call(const Judging& judging, const interp::Makers& makers, const Node& node, const Data& arguments);
 
 // Outputs that are not looked at, under any reading.
 void hide_outputs(Expectation& e, const std::vector<bool>& hidden);

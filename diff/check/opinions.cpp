@@ -123,6 +123,7 @@ private:
       if (inputs_[k].is_present()) values[static_cast<std::size_t>(graph_->inputs[k])] = inputs_[k];
     const auto work = std::make_shared<RealElements::Work>();
     std::int64_t bytes = 0;
+    const interp::Makers makers(*graph_);
     for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
       const Node& node = graph_->nodes[n];
       // What graphs inside compute is not followed over the reals.
@@ -132,7 +133,7 @@ private:
       for (std::size_t k = 0; k < node.inputs.size(); ++k)
         if (node.inputs[k] != AbsentValue) arguments[k] = values[static_cast<std::size_t>(node.inputs[k])];
       op->arguments = interp::flattened(std::span<const Datum>(arguments));
-      auto call = interp::Call::make(*judging_.specification, *graph_, node, arguments, interp::Evaluator::Block, n < readings_.size() ? readings_[n] : std::vector<std::uint8_t>());
+      auto call = interp::Call::make(*judging_.specification, makers, node, arguments, interp::Evaluator::Block, n < readings_.size() ? readings_[n] : std::vector<std::uint8_t>());
       if (!call) return;
       op->call = *call;
       auto results = op->call->run(op->arguments, limits);

@@ -58,10 +58,11 @@ private:
     for (std::size_t k = 0; k < q.inputs.size(); ++k)
       if (q.inputs[k].is_present()) out.erase(q.graph->inputs[k]);
     // What nodes without inputs give is in the file.
+    const interp::Makers makers(*q.graph);
     for (const Node& n : q.graph->nodes) {
       if (!is_constant(n)) continue;
       const MaybeTensors none(n.inputs.size());
-      auto call = interp::Call::make(*q.judging.specification, *q.graph, n, none);
+      auto call = interp::Call::make(*q.judging.specification, makers, n, none);
       if (!call || !(*call)->program().results.empty()) continue;  // an empty sequence is made each time
       auto values = (*call)->run(none, q.judging.limits(q.judging.options->node_seconds));
       if (!values) continue;

@@ -88,6 +88,7 @@ struct Choices {
 Choices choices_of(const Judging& judging, const Graph& graph, const Data& inputs) {
   Choices out;
   out.others.resize(graph.nodes.size());
+  const interp::Makers makers(graph);
   Data values(graph.values.size());
   for (const auto& [id, tensor] : graph.constants) values[at(id)] = tensor;
   for (std::size_t k = 0; k < inputs.size(); ++k)
@@ -114,7 +115,7 @@ Choices choices_of(const Judging& judging, const Graph& graph, const Data& input
     Data arguments(node.inputs.size());
     for (std::size_t k = 0; k < node.inputs.size(); ++k)
       if (node.inputs[k] != AbsentValue) arguments[k] = values[at(node.inputs[k])];
-    const auto call = interp::Call::make(*judging.specification, graph, node, arguments);
+    const auto call = interp::Call::make(*judging.specification, makers, node, arguments);
     if (!call) return out;
     auto [readings, all] = other_readings((*call)->program().static_choices);
     out.too_many = out.too_many || !all;

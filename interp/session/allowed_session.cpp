@@ -88,6 +88,7 @@ AllowedDatum exactly(const Datum& v) {
 struct AllowedSession::State {
   std::shared_ptr<const language::Specification> specification;
   std::shared_ptr<const Graph> graph;
+  std::optional<Makers> makers;
   Profile profile;
   std::vector<std::vector<ValueId>> reads;  // per node: its inputs and what its bodies capture, as often as it reads them
   std::vector<int> uses;                    // per value: by nodes and outputs
@@ -120,6 +121,7 @@ AllowedSession::AllowedSession(std::shared_ptr<const language::Specification> sp
   s.graph = std::move(graph);
   s.profile = std::move(profile);
   const Graph& g = *s.graph;
+  s.makers.emplace(g);
   s.uses.resize(g.values.size(), 0);
   s.is_output.resize(g.values.size(), false);
   for (const Node& n : g.nodes) {
@@ -150,7 +152,7 @@ Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std:
       points[k] = std::move(point);
     }
   }
-  language::Call call = describe_call(*specification, g, node, points);
+  language::Call call = describe_call(*specification, *makers, node, points);
   const language::OperatorDefinition* definition = specification->find(node.op, node.version);
   const bool hosted = definition && language::holds_graphs(*definition);
   if (choices && !hosted) call.alternatives = *choices;

@@ -72,20 +72,34 @@ bool takes_any_kind(const language::OperatorDefinition& definition, std::size_t 
 }
 
 // Whether a value is said to be a tensor or a sequence: by the graph, or by the definition of what makes it.
-bool is_plain(const language::Specification& specification, const Graph& graph, ValueId id) {
-  if (id == AbsentValue || static_cast<std::size_t>(id) >= graph.values.size()) return false;
-  const GraphValue& v = graph.values[static_cast<std::size_t>(id)];
+bool is_plain(const language::Specification& specification, const Makers& makers, ValueId id) {
+  const auto& values = makers.graph().values;
+  if (id == AbsentValue || static_cast<std::size_t>(id) >= values.size()) return false;
+  const GraphValue& v = values[static_cast<std::size_t>(id)];
   if (v.is_optional) return false;
-  if (v.type || std::ranges::any_of(graph.constants, [&](const auto& c) { return c.first == id; })) return true;
-  for (const Node& n : graph.nodes)
-    for (std::size_t k = 0; k < n.outputs.size(); ++k)
-      if (n.outputs[k] == id) return specification.find(n.op, n.version) && !may_be_nothing(specification, n, k);
-  return false;
+  if (v.type || makers.is_constant(id)) return true;
+  const auto [node, output] = makers.maker(id);
+  return node && specification.find(node->op, node->version) && !may_be_nothing(specification, *node, output);
 }
 
 }  // namespace
 
-language::Call describe_call(const language::Specification& specification, const Graph& graph, const Node& node, std::span<const Datum> inputs) {
+const Makers::Index& Makers::index() const {
+  std::call_once(index_->once, [&] {
+    const std::size_t count = graph_->values.size();
+    const auto known = [&](ValueId id) { return id != AbsentValue && static_cast<std::size_t>(id) < count; };
+    index_->is_constant.resize(count, false);
+    index_->makers.resize(count, {nullptr, 0});
+    for (const auto& [id, tensor] : graph_->constants)
+      if (known(id)) index_->is_constant[static_cast<std::size_t>(id)] = true;
+    for (const Node& n : graph_->nodes)
+      for (std::size_t k = 0; k < n.outputs.size(); ++k)
+        if (known(n.outputs[k])) index_->makers[static_cast<std::size_t>(n.outputs[k])] = {&n, k};
+  });
+  return *index_;
+}
+
+language::Call describe_call(const language::Specification& specification, const Makers& makers, const Node& node, std::span<const Datum> inputs) {
   language::Call call;
   call.op = node.op;
   call.version = node.version;
@@ -98,7 +112,7 @@ language::Call describe_call(const language::Specification& specification, const
     language::InputDescription d = describe(inputs[k]);
     if (k < lends.size() && lends[k])
       if (const Tensor* t = inputs[k].tensor()) d.value = *t;
-    d.plain = definition && k < node.inputs.size() && takes_any_kind(*definition, k) && is_plain(specification, graph, node.inputs[k]);
+    d.plain = definition && k < node.inputs.size() && takes_any_kind(*definition, k) && is_plain(specification, makers, node.inputs[k]);
     call.inputs.push_back(std::move(d));
   }
   return call;
@@ -132,10 +146,11 @@ Call::~Call() = default;
 
 const core::Program& Call::program() const { return state_->made.program; }
 
-Result<std::shared_ptr<const Call>> Call::make(const language::Specification& specification, const Graph& graph, const Node& node,
+Result<std::shared_ptr<const Call>> Call::make(const language::Specification& specification, const Makers& makers, const Node& node,
                                                std::span<const Datum> inputs, Evaluator evaluator,
                                                const std::vector<std::uint8_t>& alternatives, const block::Options& block, const Limits& limits) {
-  language::Call description = describe_call(specification, graph, node, inputs);
+  const Graph& graph = makers.graph();
+  language::Call description = describe_call(specification, makers, node, inputs);
   description.alternatives = alternatives;
   auto program = language::elaborate(specification, description, elaboration_limits(limits));
   if (!program) return at_node(std::move(program).error(), graph, node);

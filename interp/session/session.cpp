@@ -50,6 +50,7 @@ std::int64_t bytes_of(const Datum& v) {
 struct Session::State {
   std::shared_ptr<const language::Specification> specification;
   std::shared_ptr<const Graph> graph;
+  std::optional<Makers> makers;
   SessionOptions options;
   std::vector<std::shared_ptr<const Call>> calls;  // per node, of the last run
   std::vector<std::optional<std::vector<Datum>>> fixed;  // per node: the small results of one that reads nothing, after its first run
@@ -84,6 +85,7 @@ Session::Session(std::shared_ptr<const language::Specification> specification, s
   state_->graph = std::move(graph);
   state_->options = std::move(options);
   const Graph& g = *state_->graph;
+  state_->makers.emplace(g);
   state_->calls.resize(g.nodes.size());
   state_->fixed.resize(g.nodes.size());
   state_->uses.resize(g.values.size(), 0);
@@ -160,7 +162,7 @@ Result<std::vector<Datum>> Session::State::run_node(Run& run, std::size_t n) {
     }
     const auto& readings = options.alternatives;
     const auto reading = options.is_body ? reading_of(options.body_readings, reading_key(node, std::span<const Datum>(arguments))) : n < readings.size() ? readings[n] : std::vector<std::uint8_t>();
-    auto call = Call::make(*specification, *graph, node, arguments, options.evaluator, reading, options.block, *run.limits);
+    auto call = Call::make(*specification, *makers, node, arguments, options.evaluator, reading, options.block, *run.limits);
     if (!call) return std::move(call).error();
     calls[n] = std::move(*call);
   }
@@ -189,7 +191,7 @@ Result<std::vector<Datum>> Session::State::run_hosted(Run& run, const Node& node
   };
   GraphHost<MachineWorld> host({specification, &options, &bodies, captured, run.notes}, rest);
   host.add(flattened(arguments));
-  language::Call description = describe_call(*specification, *graph, node, arguments);
+  language::Call description = describe_call(*specification, *makers, node, arguments);
   const std::string key = reading_key(node, arguments);
   description.alternatives = reading_of(options.body_readings, key);
   auto program = language::elaborate(*specification, description, elaboration_limits(rest), &host);
