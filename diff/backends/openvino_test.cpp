@@ -46,8 +46,8 @@ TEST_F(OpenVino, RunsSeveralBatchesOfSeveralExtents) {
 
 TEST_F(OpenVino, TypesThatNumPyLacksPassAsRawBits) {
   for (Backend& b : backends_) {
-    // 1, 1 + 2^-8 + 2^-20 (above the tie: up to 1 + 2^-7), -2.5.
-    const Outcome bf16 = outcome_of(b, "bf16", {tensor_of("x", ElementType::F32, {3}, {0x3f800000, 0x3f808008, 0xc0200000})});
+    // 1, 1 + 2^-7, -2.5: numbers of bf16. How others are rounded is OpenVINO's affair (without AVX-512 it cuts them), and no matter of this test.
+    const Outcome bf16 = outcome_of(b, "bf16", {tensor_of("x", ElementType::F32, {3}, {0x3f800000, 0x3f810000, 0xc0200000})});
     expect_bits(bf16, 0, ElementType::BF16, {3}, {0x3f80, 0x3f81, 0xc020});
     expect_bits(outcome_of(b, "from_bf16", {tensor_of("x", ElementType::BF16, {3}, {0x3f81, 0xc020, 0x4000})}), 0, ElementType::F32, {3}, {0x3f810000, 0xc0200000, 0x40000000});
     expect_bits(outcome_of(b, "from_f8", {tensor_of("x", ElementType::F8E4M3FN, {3}, {0x38, 0xc4, 0x01})}), 0, ElementType::F32, {3}, {0x3f800000, 0xc0400000, 0x3b000000});
