@@ -180,6 +180,18 @@ void elementary_array(Primitive primitive, ElementType type, const void* x, cons
   });
 }
 
+void elementary_program(Primitive primitive, const float* x, float* y, std::size_t count) {
+  const kernels::CoreBlock kernel = table().core[index_of(primitive, 1)];
+  Arguments in;
+  alignas(64) double value[BlockSize];
+  for (std::size_t start = 0; start < count; start += BlockSize) {
+    const std::size_t n = std::min(BlockSize, count - start);
+    fill(in.first, n, [&](std::size_t i) { return x[start + i]; });
+    kernel(in.first, in.second, value, n);
+    for (std::size_t i = 0; i < n; ++i) y[start + i] = host::round_to<ElementType::F32>(value[i]);
+  }
+}
+
 double elementary_core(Primitive primitive, float x, float second) {
   const kernels::CoreBlock kernel = table().core[index_of(primitive, row_of(primitive).arity)];
   Arguments in;

@@ -22,6 +22,9 @@ void elementary_array(Primitive primitive, const double* x, const double* second
 // Elements as they are stored (host.h: Storage<T>); every float type, and integers for Power. `second` only for functions of two.
 void elementary_array(Primitive primitive, ElementType type, const void* x, const void* second, void* y, std::size_t count);
 
+// A program's value rounded to f32, whether or not it is known to round correctly everywhere: what a sweep judges. Functions of one argument.
+void elementary_program(Primitive primitive, const float* x, float* y, std::size_t count);
+
 // The f64 evaluation itself, for an argument that is an f32 value: off by at most elementary_core_error relative to the function, or NaN
 // where it has no answer (special values, results that are not finite).
 double elementary_core(Primitive primitive, float x, float second = 0);

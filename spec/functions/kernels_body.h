@@ -37,7 +37,7 @@ template <Primitive P, class L> void core_block(const float* x, const float* sec
   }
 }
 
-// A program's value rounds to the function's: nothing is doubtful. Every NaN is the canonical one.
+// A swept program's value rounds to the function's: nothing is doubtful. Every NaN is the canonical one.
 template <Primitive P, class L> bool program_block(const float* x, const float*, float* y, std::int32_t*, std::size_t count) {
   using F = typename L::F;
   for (std::size_t i = 0; i < count; i += L::Count) {
@@ -72,7 +72,7 @@ template <Primitive P, class L> bool float_block(const float* x, const float* se
 }
 
 template <Primitive P, class L> constexpr FloatBlock f32_block() {
-  if constexpr (has_program(P)) return program_block<P, L>;
+  if constexpr (has_program(P) && is_swept(P)) return program_block<P, L>;
   else return float_block<P, L>;
 }
 

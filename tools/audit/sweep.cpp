@@ -183,7 +183,7 @@ private:
 bool can_sweep(Primitive function) { return Reference::of(function) != nullptr; }
 
 Compute own(Primitive function) {
-  return [function](const float* x, float* y) { elementary_array(function, x, y, Sweep::Block); };
+  return [function](const float* x, float* y) { elementary_program(function, x, y, Sweep::Block); };
 }
 
 Sweep sweep(Primitive function, const Compute& compute, const SweepOptions& options) {

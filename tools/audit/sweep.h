@@ -36,7 +36,8 @@ struct SweepOptions {
   std::function<bool()> stop;
 };
 
-// Who computes the function is up to the caller: `own` is how the interpreter does (spec/functions/kernels.h). The reference is Arb's on each
+// Who computes the function is up to the caller: `own` is the function's program (spec/functions/kernels.h), as the interpreter uses it
+// where a sweep found nothing wrong. The reference is Arb's on each
 // block, and MPFR's where the block's bounds leave an argument open.
 Sweep sweep(Primitive function, const Compute& compute, const SweepOptions& options);
 Compute own(Primitive function);

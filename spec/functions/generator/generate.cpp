@@ -1,4 +1,4 @@
-// ulpian_functions_generate PROGRAMS.h FILE.ulp...: each elementary function that spec/functions/*.ulp defines, as C++ on vectors of doubles
+// ulpian_functions_generate PROGRAMS.h DIGESTS.json FILE.ulp...: each elementary function that spec/functions/*.ulp defines, as C++ on vectors of doubles
 // (lanes.h). A definition elaborates to a core program like any operator's; what a straight-line program may consist of is printed, anything
 // else is an error that names its line.
 #include <cmath>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "spec/language/elaborate.h"
 #include "spec/numbers/host.h"
@@ -174,7 +175,15 @@ std::string function(const language::Specification& specification, const std::st
   return Printer(*program).body(y.body);
 }
 
-int generate(const std::string& to, int count, char** paths) {
+// The functions of which every result has been judged: they need no rounding test.
+nlohmann::json swept_functions(const char* path) {
+  std::ifstream in(path, std::ios::binary);
+  const auto record = nlohmann::json::parse(in, nullptr, false);
+  if (!record.is_object() || !record.contains("functions") || !record["functions"].is_object()) throw Unprintable{fmt::format("{}: no record of sweeps", path)};
+  return record["functions"];
+}
+
+int generate(const std::string& to, const nlohmann::json& swept, int count, char** paths) {
   std::vector<language::SourceText> prelude, files;
   for (int i = 0; i < count; ++i) {
     std::ifstream in(paths[i], std::ios::binary);
@@ -186,15 +195,17 @@ int generate(const std::string& to, int count, char** paths) {
   if (!specification) throw Unprintable{to_string(specification.error())};
   std::string out = "// Generated from spec/functions/*.ulp by spec/functions/generator.\n#pragma once\n\n#include \"spec/functions/lanes.h\"\n"
                     "#include \"spec/numbers/primitive.h\"\n\nnamespace ulpian::kernels {\nnamespace {\n\n";
-  std::string choice, has;
+  std::string choice, has, judged;
   for (const std::string& op : (*specification)->names()) {
     const std::string name = op.substr(op.rfind('.') + 1);
     const auto primitive = primitive_named(name, 1);
     if (!primitive || row_of(*primitive).kind != PrimitiveKind::Elementary) throw Unprintable{fmt::format("{}: no elementary function of one argument", op)};
     out += fmt::format("template <class L> inline D<L> {}_program(D<L> x) {{\n{}}}\n\n", name, function(**specification, op));
     choice += fmt::format("  if constexpr (P == static_cast<Primitive>({})) return {}_program<L>(x);\n", static_cast<int>(*primitive), name);
+    if (swept.contains(name)) judged += fmt::format("    case static_cast<Primitive>({}): return true;\n", static_cast<int>(*primitive));
     has += fmt::format("    case static_cast<Primitive>({}): return true;\n", static_cast<int>(*primitive));
   }
+  out += fmt::format("constexpr bool is_swept(Primitive p) {{\n  switch (p) {{\n{}    default: return false;\n  }}\n}}\n\n", judged);
   out += fmt::format("constexpr bool has_program(Primitive p) {{\n  switch (p) {{\n{}    default: return false;\n  }}\n}}\n\n", has);
   out += fmt::format("template <Primitive P, class L> inline D<L> program(D<L> x) {{\n{}}}\n\n}}  // namespace\n}}  // namespace ulpian::kernels\n", choice);
   std::ofstream file(to, std::ios::binary);
@@ -209,8 +220,8 @@ int generate(const std::string& to, int count, char** paths) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc < 3) throw ulpian::Unprintable{"usage: ulpian_functions_generate PROGRAMS.h FILE.ulp..."};
-    return ulpian::generate(argv[1], argc - 2, argv + 2);
+    if (argc < 4) throw ulpian::Unprintable{"usage: ulpian_functions_generate PROGRAMS.h DIGESTS.json FILE.ulp..."};
+    return ulpian::generate(argv[1], ulpian::swept_functions(argv[2]), argc - 3, argv + 3);
   } catch (const ulpian::Unprintable& e) {
     fmt::print(stderr, "{}\n", e.message);
     return 1;
