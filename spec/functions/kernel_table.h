@@ -32,7 +32,7 @@ bool has_avx512();
 // The largest relative error of a core, as the rounding test assumes it; docs/functions.md says how it is known.
 constexpr double error_bound(Primitive primitive) {
   switch (primitive) {
-    case Primitive::GeluTanh: return 0x1p-41;  // the exponent, up to 105, carries three roundings
+    case Primitive::GeluTanh: return 0x1p-41;  // ample: its exponent, up to 105, is the sum of two numbers
     default: return 0x1p-44;
   }
 }
