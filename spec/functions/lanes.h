@@ -72,7 +72,7 @@ template <class L> inline D<L> square_root(D<L> x) {
 #endif
 }
 
-// a * b + c, rounded once. Without the instruction, glibc's fma: the same bits, slowly.
+// a * b + c, rounded once: the instruction, which AArch64 and RISC-V have for one lane. Where there is none, glibc's fma: the same bits, slowly.
 template <class L> inline D<L> fused(D<L> a, D<L> b, D<L> c) {
 #if defined(__AVX512F__)
   if constexpr (L::Count == 8) return _mm512_fmadd_pd(a, b, c);

@@ -11,6 +11,7 @@
 #include "spec/functions/functions.h"
 #include "spec/functions/kernels.h"
 #include "spec/numbers/ensure.h"
+#include "tools/audit/digest.h"
 #include "tools/audit/reference.h"
 
 namespace ulpian::audit {
@@ -18,18 +19,6 @@ namespace {
 
 constexpr std::uint32_t Infinity = 0x7f800000, Nan = 0x7fc00000, Sign = 0x80000000;
 constexpr std::uint32_t Blocks = static_cast<std::uint32_t>((std::uint64_t{1} << 32) / Sweep::Block);
-
-// A number that depends on the blocks' results and on their places, not on who computed them when.
-std::uint64_t mixed(std::uint64_t x) {  // the finaliser of SplitMix64
-  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return x ^ (x >> 31);
-}
-std::uint64_t digest_of(std::uint32_t block, const std::array<float, Sweep::Block>& y) {
-  std::array<std::uint64_t, 4> h{block, 1, 2, 3};
-  for (std::size_t i = 0; i < y.size(); ++i) h[i % 4] = (h[i % 4] ^ std::bit_cast<std::uint32_t>(y[i])) * UINT64_C(0x9e3779b97f4a7c15);
-  return mixed(h[0]) + mixed(h[1] + h[0]) + mixed(h[2] ^ h[1]) + mixed(h[3] + h[2]);
-}
 
 class Worker {
 public:
@@ -41,7 +30,7 @@ public:
     for (std::uint32_t i = 0; i < Sweep::Block; ++i) x_[i] = std::bit_cast<float>(first + i);
     compute_(x_.data(), y_.data());
     own_.arguments += Sweep::Block;
-    own_.digest += digest_of(number, y_);
+    own_.digest += digest_of<float>(number, y_);
     judge(first & ~Sign, 0, Sweep::Block, (first & Sign) != 0);
   }
   void finish(std::mutex& mutex) {
