@@ -76,6 +76,30 @@ int open_unnamed(const std::string& folder) {
 
 bool give_name(int fd, const char* name) { return ::linkat(AT_FDCWD, fmt::format("/proc/self/fd/{}", fd).c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0; }
 
+// A temporary name, which goes with the scope unless the file has got its own. Beside the target, for a rename doesn't cross file systems; not
+// made of the target's, which may be as long as names can be.
+struct Temporary {
+  std::string folder;
+  std::string name;
+
+  template <typename Make> bool make(Make how) {
+    static std::atomic<unsigned> counter{0};
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      name = fmt::format("{}.ulpian.{}.{}.tmp", folder, ::getpid(), counter.fetch_add(1));
+      if (how(name.c_str())) return true;
+      if (errno != EEXIST) break;
+    }
+    name.clear();
+    return false;
+  }
+  bool becomes(const std::string& target) {
+    if (::rename(name.c_str(), target.c_str()) != 0) return false;
+    name.clear();
+    return true;
+  }
+  ~Temporary() { if (!name.empty()) ::unlink(name.c_str()); }
+};
+
 }  // namespace
 
 Result<std::vector<std::byte>> read_file(const std::string& file, std::uint64_t limit) {
@@ -124,30 +148,26 @@ Status write_file(const std::string& file, std::span<const std::byte> bytes) {
   if (exists && S_ISDIR(info.st_mode)) return failure(file, "write", EISDIR);
   if (exists && !S_ISREG(info.st_mode)) return write_directly(file, bytes);
   const std::string target = exists ? behind_links(file) : file;
-
-  const std::string folder = target.substr(0, target.rfind('/') + 1);
-  static std::atomic<unsigned> counter{0};
-  std::string temporary;
-  // Beside the target, for a rename doesn't cross file systems; a name of its own, for the target's may be as long as names can be.
-  const auto make_named = [&](auto make) {
-    for (int attempt = 0; attempt < 100; ++attempt) {
-      temporary = fmt::format("{}.ulpian.{}.{}.tmp", folder, ::getpid(), counter.fetch_add(1));
-      if (make(temporary.c_str())) return true;
-      if (errno != EEXIST) break;
-    }
-    temporary.clear();
-    return false;
+  Temporary temporary{target.substr(0, target.rfind('/') + 1), {}};
+  const auto fill = [&](int fd) {
+    if (exists) (void)::fchmod(fd, info.st_mode & 07777);
+    return write_all(fd, bytes);
   };
-  int fd = open_unnamed(folder);
-  const bool named = fd < 0;
-  if (named && !make_named([&](const char* name) { return (fd = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) >= 0; })) return failure(file, "create", errno);
-  Descriptor out(fd);
-  if (exists) (void)::fchmod(fd, info.st_mode & 07777);
-  if (!write_all(fd, bytes) || !(named || make_named([&](const char* name) { return give_name(fd, name); })) || !out.close() || ::rename(temporary.c_str(), target.c_str()) != 0) {
-    const int error = errno;
-    if (!temporary.empty()) ::unlink(temporary.c_str());
-    return failure(file, "write", error);
+
+  Descriptor unnamed(open_unnamed(temporary.folder));
+  if (unnamed.get() >= 0) {
+    if (!fill(unnamed.get())) return failure(file, "write", errno);
+    // Not every file system that has files without names (or that says so) can give them one.
+    if (temporary.make([&](const char* name) { return give_name(unnamed.get(), name); })) {
+      if (!unnamed.close() || !temporary.becomes(target)) return failure(file, "write", errno);
+      return success();
+    }
+    (void)unnamed.close();  // its blocks, before the same is written again
   }
+  int fd = -1;
+  if (!temporary.make([&](const char* name) { return (fd = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) >= 0; })) return failure(file, "create", errno);
+  Descriptor named(fd);
+  if (!fill(fd) || !named.close() || !temporary.becomes(target)) return failure(file, "write", errno);
   return success();
 }
 
