@@ -295,11 +295,11 @@ private:
   Verdict alone(std::size_t n, const Expectation& expected, std::vector<std::optional<Datum>>& got) {
     const Node& node = graph_.nodes[n];
     // What is constant in the model stays so: backends may ask it of axes, shapes and weights. Given inputs replace initializers.
-    CutOptions options;
+    std::map<ValueId, Tensor> frozen;
     for (ValueId id : reads_[n])
-      if (constant_[at(id)] && values_[at(id)]->tensor()) options.frozen.emplace(id, *values_[at(id)]->tensor());
+      if (constant_[at(id)] && values_[at(id)]->tensor()) frozen.emplace(id, *values_[at(id)]->tensor());
     const int index = static_cast<int>(n);
-    Cut part = cut(graph_, std::span(&index, 1), options);
+    Cut part = cut(graph_, std::span(&index, 1), frozen);
     Values inputs;
     for (std::size_t k = 0; k < part.inputs.size(); ++k) {
       GraphValue& v = part.graph.values[at(part.graph.inputs[k])];

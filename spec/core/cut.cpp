@@ -50,9 +50,7 @@ std::vector<ValueId> reads_of(NameIndex& names, const Node& node) {
 // Builds the part: values are numbered anew, in the order in which they are met.
 class Cutter {
 public:
-  Cutter(const Graph& whole, const CutOptions& options) : whole_(whole), options_(options), names_(whole) {
-    if (options.keep_constants)
-      for (const auto& [id, tensor] : whole.constants) constants_.emplace(id, &tensor);
+  Cutter(const Graph& whole, const std::map<ValueId, Tensor>& frozen) : whole_(whole), frozen_(frozen), names_(whole) {
     out_.graph.name = whole.name;
     out_.graph.source = whole.source;
   }
@@ -80,12 +78,8 @@ private:
   void bring_in(ValueId id) {
     if (numbers_.contains(id)) return;
     const ValueId own = number(id);
-    const auto frozen = options_.frozen.find(id);
-    const auto constant = constants_.find(id);
-    if (frozen != options_.frozen.end()) {
+    if (const auto frozen = frozen_.find(id); frozen != frozen_.end()) {
       out_.graph.constants.emplace_back(own, frozen->second);
-    } else if (constant != constants_.end()) {
-      out_.graph.constants.emplace_back(own, *constant->second);
     } else {
       out_.graph.inputs.push_back(own);
       out_.inputs.push_back(id);
@@ -123,9 +117,8 @@ private:
   }
 
   const Graph& whole_;
-  const CutOptions& options_;
+  const std::map<ValueId, Tensor>& frozen_;
   NameIndex names_;
-  std::unordered_map<ValueId, const Tensor*> constants_;
   std::unordered_map<ValueId, ValueId> numbers_;
   Cut out_;
 };
@@ -140,8 +133,8 @@ std::vector<std::vector<ValueId>> reads_of_nodes(const Graph& graph) {
   return out;
 }
 
-Cut cut(const Graph& graph, std::span<const int> nodes, const CutOptions& options) {
-  return Cutter(graph, options).run({nodes.begin(), nodes.end()});
+Cut cut(const Graph& graph, std::span<const int> nodes, const std::map<ValueId, Tensor>& frozen) {
+  return Cutter(graph, frozen).run({nodes.begin(), nodes.end()});
 }
 
 }  // namespace ulpian

@@ -9,11 +9,6 @@
 
 namespace ulpian {
 
-struct CutOptions {
-  bool keep_constants = false;          // constants of the graph stay constants of the part; else they become inputs
-  std::map<ValueId, Tensor> frozen;     // values from outside that become constants of the part: what a definition needs statically
-};
-
 struct Cut {
   Graph graph;
   // In the whole graph, in the order of the part's own: where its inputs come from and what its outputs are.
@@ -23,8 +18,9 @@ struct Cut {
 
 // `nodes` are indices into graph.nodes, in any order. Inputs are the values that come from outside, those that bodies capture among them.
 // Outputs are what is read outside, what is an output of the graph, and what nobody reads; of a single node all its outputs.
-// Types that the graph doesn't declare are the caller's to fill in, in the part's `values`.
-Cut cut(const Graph& graph, std::span<const int> nodes, const CutOptions& options = {});
+// Those of the values from outside that are in `frozen` become constants of the part instead (what is constant in a model, what a definition
+// needs statically). Types that the graph doesn't declare are the caller's to fill in, in the part's `values`.
+Cut cut(const Graph& graph, std::span<const int> nodes, const std::map<ValueId, Tensor>& frozen = {});
 
 // For each node the values of `graph` that it reads: its inputs without absent ones, then what its bodies capture; each once.
 std::vector<std::vector<ValueId>> reads_of_nodes(const Graph& graph);

@@ -52,12 +52,13 @@ TEST(Cut, WhatABodyCapturesIsAnInput) {
   EXPECT_EQ(reads_of_nodes(chain())[2], (Ids{3, 2}));
 }
 
-TEST(Cut, ConstantsStayOrBecomeInputsAndValuesCanBeFrozen) {
-  const Cut kept = cut(chain(), std::vector<int>{0}, {true, {}});
+TEST(Cut, WhatIsFrozenIsAConstantOfThePart) {
+  const Graph g = chain();
+  const Cut kept = cut(g, std::vector<int>{0}, {g.constants.begin(), g.constants.end()});
   EXPECT_EQ(names(kept.graph, kept.graph.inputs), (Names{"x"}));
   ASSERT_EQ(kept.graph.constants.size(), 1u);
   EXPECT_EQ(kept.graph.constants[0].second.extents(), (Extents{2}));
-  const Cut frozen = cut(chain(), std::vector<int>{0}, {false, {{0, Tensor(ElementType::F32, {7})}}});
+  const Cut frozen = cut(chain(), std::vector<int>{0}, {{0, Tensor(ElementType::F32, {7})}});
   EXPECT_EQ(names(frozen.graph, frozen.graph.inputs), (Names{"w"}));
   EXPECT_EQ(frozen.graph.constants.at(0).second.extents(), (Extents{7}));
 }
