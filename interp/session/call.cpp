@@ -7,7 +7,9 @@
 
 #include "interp/evaluate/evaluate.h"
 #include "interp/session/graph_host.h"
+#include "interp/session/open_terms.h"
 #include "interp/scalar/scalar.h"
+#include "spec/core/counted.h"
 
 namespace ulpian::interp {
 namespace {
@@ -129,6 +131,38 @@ struct Made {
   }
 };
 
+// Of two tensors of one type and size.
+bool same_at(const Tensor& a, const Tensor& b, std::int64_t position) {
+  const auto k = static_cast<std::size_t>(position);
+  if (a.type() == ElementType::String) return a.strings()[k] == b.strings()[k];
+  if (!is_complex(a.type())) return same_element(a.type(), a.at(position), b.at(position));
+  const auto width = static_cast<std::size_t>(bytes_of(a.type()));
+  const auto one = [&](const Tensor& t) { return Tensor::from_bytes(t.type(), {}, t.bytes().subspan(k * width, width)); };
+  return same_elements(one(a), one(b));
+}
+
+struct Difference {
+  std::int64_t count = 0;
+  std::size_t output = 0;  // of the first
+  std::int64_t first = 0;
+};
+
+Difference difference(const MaybeTensors& one, const MaybeTensors& other) {
+  Difference out;
+  for (std::size_t k = 0; k < one.size(); ++k) {
+    if (!one[k] || !other[k] || one[k]->extents() != other[k]->extents() || same_elements(*one[k], *other[k])) continue;
+    for (std::int64_t j = 0; j < one[k]->size(); ++j)
+      if (!same_at(*one[k], *other[k], j) && out.count++ == 0) out.output = k, out.first = j;
+  }
+  return out;
+}
+
+Extents index_of(const Extents& extents, std::int64_t position) {
+  Extents out(extents.size());
+  for (std::size_t d = extents.size(); d-- > 0; position /= extents[d]) out[d] = position % extents[d];
+  return out;
+}
+
 }  // namespace
 
 struct Call::State {
@@ -138,7 +172,21 @@ struct Call::State {
   block::Options block;
   // The program with what it leaves open at two values; made when first asked for. The first is `made` where that has one of them.
   std::once_flag once;
-  std::optional<Made> one, other;
+  std::vector<core::TermId> open;
+  std::unique_ptr<const Made> one, other;
+
+  // A plan refers to its program, which stays where it is.
+  std::unique_ptr<const Made> planned(core::Program program) const {
+    auto out = std::make_unique<Made>(Made{std::move(program), {}});
+    if (evaluator == Evaluator::Block)
+      if (auto plan = Plan::make(out->program, block)) out->plan = std::move(*plan);
+    return out;
+  }
+  std::unique_ptr<const Made> with_other(std::span<const core::TermId> changed) const {
+    core::Program program = one ? one->program : made.program;
+    settle_differently(program, changed);
+    return planned(std::move(program));
+  }
 };
 
 Call::Call() : state_(std::make_unique<State>()) {}
@@ -199,50 +247,16 @@ Result<MaybeTensors> Call::run(std::span<const std::optional<Tensor>> inputs, co
   return state_->made.run(inputs, limits, undefined);
 }
 
-namespace {
-
-// Texts and complex numbers are never left open.
-bool is_open(const core::Term& t) { return t.kind == core::TermKind::Unspecified && (t.type == ElementType::Bool || is_integer(t.type) || is_float(t.type)); }
-
-// A value unlike the canonical 0 that shows in what is computed from it.
-Bits unlike_zero(ElementType type) { return has_nan(type) ? canonical_nan(type) : type == ElementType::Bool ? 1 : from_double(type, 1); }
-
-// Of `one of (a, unspecified(T))` takes the latter. Whether there was any.
-bool prefer_open(core::Program& program) {
-  bool any = false;
-  for (const core::Term& t : program.terms) {
-    if (t.kind != core::TermKind::Choice || t.operation != static_cast<std::uint8_t>(core::ChoiceKind::OneOf)) continue;
-    const auto first = program.arguments.begin() + t.first, end = first + t.count;
-    const auto open = std::find_if(first, end, [&](core::TermId a) { return is_open(program.terms[a]); });
-    if (open == first || open == end) continue;
-    std::iter_swap(first, open);
-    any = true;
-  }
-  return any;
-}
-
-Extents index_of(const Extents& extents, std::int64_t position) {
-  Extents out(extents.size());
-  for (std::size_t d = extents.size(); d-- > 0; position /= extents[d]) out[d] = position % extents[d];
-  return out;
-}
-
-}  // namespace
-
 std::optional<Diagnostic> Call::open_elements(std::span<const std::optional<Tensor>> inputs, const MaybeTensors& answer, const Limits& limits) const {
   State& s = *state_;
   const core::Program& program = s.made.program;
-  const auto open = std::find_if(program.terms.begin(), program.terms.end(), is_open);
-  if (open == program.terms.end()) return std::nullopt;
   std::call_once(s.once, [&] {
-    if (core::Program turned = program; prefer_open(turned)) s.one.emplace(Made{std::move(turned), {}});
-    s.other.emplace(Made{s.one ? s.one->program : program, {}});
-    for (core::Term& t : s.other->program.terms)
-      if (is_open(t)) t.kind = core::TermKind::Constant, t.data = unlike_zero(t.type);
-    for (auto* made : {&s.one, &s.other})
-      if (*made && s.evaluator == Evaluator::Block)
-        if (auto plan = Plan::make((*made)->program, s.block)) (*made)->plan = std::move(*plan);
+    s.open = open_terms(program);
+    if (s.open.empty()) return;
+    if (core::Program turned = program; prefer_open(turned)) s.one = s.planned(std::move(turned));
+    s.other = s.with_other(s.open);
   });
+  if (s.open.empty()) return std::nullopt;
   Limits rest = limits;
   const auto held = [&](const MaybeTensors& tensors) {
     for (const auto& t : tensors)
@@ -252,24 +266,25 @@ std::optional<Diagnostic> Call::open_elements(std::span<const std::optional<Tens
   const auto one = s.one ? s.one->run(inputs, rest) : Result<MaybeTensors>(answer);
   if (!one) return std::nullopt;
   if (s.one) held(*one);
-  const auto other = s.other->run(inputs, rest);
-  if (!other) return std::nullopt;
-  std::int64_t count = 0;
-  std::string first;
-  for (std::size_t k = 0; k < one->size(); ++k) {
-    if (!(*one)[k] || !(*other)[k]) continue;
-    const Tensor &a = *(*one)[k], &b = *(*other)[k];
-    if (a.type() == ElementType::String || is_complex(a.type()) || a.extents() != b.extents() || std::ranges::equal(a.bytes(), b.bytes())) continue;
-    for (std::int64_t j = 0; j < a.size(); ++j) {
-      if (same_element(a.type(), a.at(j), b.at(j))) continue;
-      if (count++ == 0) first = program.output_names[k] + to_string(index_of(a.extents(), j));
-    }
+  const auto differing = [&](const Made& made) {
+    const auto other = made.run(inputs, rest);
+    return other ? difference(*one, *other) : Difference{};
+  };
+  const Difference all = differing(*s.other);
+  if (all.count == 0) return std::nullopt;
+  // What the first of them hangs on: of several, that which alone makes a difference there.
+  core::TermId cause = s.open.front();
+  for (std::size_t k = 0; s.open.size() > 1 && k < s.open.size(); ++k) {
+    const Difference alone = differing(*s.with_other(std::span(s.open).subspan(k, 1)));
+    if (alone.count == 0 || alone.output != all.output || alone.first != all.first) continue;
+    cause = s.open[k];
+    break;
   }
-  if (count == 0) return std::nullopt;
   Diagnostic d;
   d.kind = ErrorKind::Undefined;
-  d.message = fmt::format("{}: the standard does not say what {} is{}", program.op, first, count == 1 ? "" : fmt::format(", nor {} more elements", count - 1));
-  if (open->place < program.places.size()) d.place = program.places[open->place];
+  d.message = fmt::format("{}: the standard does not say what {}{} is{}", program.op, program.output_names[all.output],
+                          to_string(index_of((*one)[all.output]->extents(), all.first)), all.count == 1 ? "" : ", nor " + counted(all.count - 1, "more element"));
+  if (const std::uint32_t place = program.terms[cause].place; place < program.places.size()) d.place = program.places[place];
   return d;
 }
 

@@ -173,7 +173,7 @@ TermId Builder::choice(ChoiceKind kind, std::span<const TermId> alternatives) {
 }
 
 TermId Builder::unspecified(ElementType type) {
-  Term t{.kind = TermKind::Unspecified, .type = type, .place = place_};
+  Term t{.kind = TermKind::Unspecified, .type = type, .place = place_, .data = place_};
   return tables_->intern(t, {});
 }
 

@@ -38,7 +38,7 @@ enum class TermKind : std::uint8_t {
   Fold,         // accumulate; see FoldView
   Nth,          // argsort ... at; see NthView
   Choice,       // `operation`: ChoiceKind; the first argument is canonical
-  Unspecified,  // any value of the type; canonical 0
+  Unspecified,  // any value of the type; canonical 0. `data`: its place, so that two that stand on different lines are not taken for one
   Random,       // arguments of Z: key, position, draw; type F64: `random_unit` (spec/numbers/philox.h), another implementation any number in [0, 1)
 };
 

@@ -10,6 +10,7 @@
 #include "interp/session/session.h"
 #include "interp/tensors/npy.h"
 #include "interp/tensors/tensor_file.h"
+#include "spec/core/counted.h"
 #include "spec/core/file.h"
 #include "tools/ulpian/command.h"
 #include "tools/ulpian/inputs.h"
@@ -49,11 +50,15 @@ std::string summary(const Tensor& t) {
   return out;
 }
 
+template <typename T> std::string sequence_text(const BasicDatum<T>& v) {
+  return "a sequence of " + counted(v.count(), fmt::format("{} tensor", name_of(v.sequence()->type)));
+}
+
 std::string summary(const Datum& v) {
   if (const Tensor* t = v.tensor()) return summary(*t);
   if (!v.is_present()) return "nothing";
   constexpr std::size_t Shown = 6;
-  std::string out = fmt::format("a sequence of {} {} tensors", v.count(), name_of(v.sequence()->type));
+  std::string out = sequence_text(v);
   for (std::size_t j = 0; j < std::min(v.count(), Shown); ++j) out += fmt::format("\n  [{}] {}", j, summary(v.part(j)));
   return v.count() > Shown ? out + "\n  ..." : out;
 }
@@ -117,9 +122,9 @@ void tell_undecided(const interp::RunNotes& notes) {
     const auto& first = u.elements.first.front();
     told += u.elements.count;
     fmt::print(stderr, "undecided: {}{}: {}{} ({}){}; the canonical value stands there\n", one_line(u.call), u.place.empty() ? "" : " (" + one_line(u.place) + ")", one_line(u.output),
-               to_string(index_of(u.extents, first.position)), one_line(first.reason), u.elements.count == 1 ? "" : fmt::format(", and {} more elements", u.elements.count - 1));
+               to_string(index_of(u.extents, first.position)), one_line(first.reason), u.elements.count == 1 ? "" : fmt::format(", and {}", counted(u.elements.count - 1, "more element")));
   }
-  if (told < notes.undecided_elements) fmt::print(stderr, "undecided: {} elements of further calls\n", notes.undecided_elements - told);
+  if (told < notes.undecided_elements) fmt::print(stderr, "undecided: {} of further calls\n", counted(notes.undecided_elements - told, "element"));
 }
 
 // Canonical, or ideal.
@@ -293,7 +298,7 @@ int run_allowed(const Options& o, const Common& common, const std::shared_ptr<co
     if (common.json) continue;
     if (v.tensor()) print(one_line(name), *v.tensor());
     else if (!v.is_present()) fmt::print("{}: nothing\n", one_line(name));
-    else fmt::print("{}: a sequence of {} {} tensors\n", one_line(name), v.count(), name_of(v.sequence()->type));
+    else fmt::print("{}: {}\n", one_line(name), sequence_text(v));
     for (std::size_t i = 0; v.sequence() && i < v.count(); ++i) print(fmt::format("{}[{}]", one_line(name), i), v.part(i));
   }
   if (common.json) fmt::print("{}\n", j.dump(2, ' ', false, json::error_handler_t::replace));

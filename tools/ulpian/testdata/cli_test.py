@@ -136,7 +136,7 @@ class Run(Case):
         folder = self.path("data/input_0")
         os.makedirs(folder)
         np.save(self.path("data/input_1.npy"), x)
-        self.expect(0, "run", m, "--inputs", self.path("data"), says="a sequence of 1 f32 tensors")
+        self.expect(0, "run", m, "--inputs", self.path("data"), says="a sequence of 1 f32 tensor")
         np.save(folder + "/1.npy", x)
         self.expect(2, "run", m, "--inputs", self.path("data"), says="no 0.npy")
         np.save(folder + "/0.npy", x.astype(np.float64))
