@@ -275,6 +275,20 @@ TEST(Check, ARegionIsVacuousOnlyWhereItFollowsFromWhatIsFree) {
   EXPECT_EQ(v.witness->output_name, "s");
 }
 
+// Whose extents may be others: what follows from the call on which the standard says nothing, and nothing else, empty or not.
+TEST(Check, ExtentsAreFreeOnlyOfWhatFollowsFromWhatIsFree) {
+  GraphMaker g = with_undefined_order();
+  g.constant("none", floats({})).node("Add", {"c", "z"}, {"d"}).node("Add", {"z", "z"}, {"s"}).node("Add", {"none", "none"}, {"e"}).output("d").output("s").output("e");
+  const auto verdict = [&](const Tensor& d, const Tensor& s, const Tensor& e) {
+    auto m = check_outputs(shipped(), g.graph(), nan_and_numbers(), tensors({d, s, e}), standard());
+    EXPECT_TRUE(m.ok());
+    return m.ok() ? m->whole : Verdict{};
+  };
+  EXPECT_EQ(verdict(floats({9, -4}), floats({2, 4, 6}), floats({})).verdict, Class::Conforms);
+  EXPECT_EQ(verdict(floats({9, -4, 0}), floats({2, 4}), floats({})).verdict, Class::Violation);
+  EXPECT_EQ(verdict(floats({9, -4, 0}), floats({2, 4, 6}), floats({}, Extents{0, 3})).verdict, Class::Violation);
+}
+
 // --- definitions that leave a choice
 
 TEST(Check, ReadingsAreTriedOperatorByOperatorWhereTheirOutputsAreSeen) {
@@ -401,7 +415,7 @@ TEST(CheckOutputs, ComparesSequencesTensorByTensor) {
   EXPECT_EQ(name_of(v.verdict), name_of(Class::Violation));
   EXPECT_NE(v.reason.find("\"t[1]\"[1]"), std::string::npos) << v.reason;
   v = verdict(list({floats({1, 2})}));
-  EXPECT_EQ(v.reason, "the output \"t\" is a sequence of 1 f32 tensors; a sequence of 2 f32 tensors is right");
+  EXPECT_EQ(v.reason, "the output \"t\" is a sequence of 1 f32 tensor; a sequence of 2 f32 tensors is right");
   v = verdict(floats({1, 2}));
   EXPECT_EQ(v.reason, "the output \"t\" is a tensor; a sequence of 2 f32 tensors is right");
   EXPECT_EQ(name_of(v.verdict), name_of(Class::Violation));

@@ -198,6 +198,7 @@ Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Gra
   // Which calls there are may follow from how others are read.
   else e.more_readings = std::ranges::any_of(notes.choices_inside, [&](const auto& c) { return !inside.contains(c.first); });
   take_values(e, *canonical);
+  for (std::size_t k = 0; k < canonical->size(); ++k) e.free_extents.insert(e.free_extents.end(), (*canonical)[k].count(), notes.follow[k]);
   name_tensors(e, names);
   e.allowed = [judging, graph, inputs, readings, inside, known = std::make_shared<std::optional<MaybeSets>>()]() -> Result<MaybeSets> {
     if (*known) return **known;

@@ -6,6 +6,7 @@
 
 #include "diff/compare/unordered.h"
 #include "diff/compare/verdict.h"
+#include "spec/core/counted.h"
 
 namespace ulpian::diff {
 namespace {
@@ -43,8 +44,6 @@ Verdict refused_by_both(const Diagnostic& rule, const std::string& words_of_back
   v.refused_by_both = true;
   return v;
 }
-
-std::string numbered(std::int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 // The ends of the intervals that are the set.
 template <typename Visit> void each_end(const interp::AllowedTensor& set, std::int64_t position, Visit visit) {
@@ -178,23 +177,15 @@ private:
     return false;
   }
 
-  // What follows from a call on which the standard says nothing may have other extents, too.
-  bool may_be_anything(std::size_t k) const {
-    return k < allowed_.size() && allowed_[k] && std::ranges::all_of(allowed_[k]->flags(), [](std::uint8_t f) { return f & interp::Anything; });
-  }
-
   // False when the verdict is final.
   bool output(std::size_t k) {
     const Tensor &want = *e_.canonical[k], &got = *(*got_)[k];
     v_.counts.elements += want.size();
     if (got.type() != want.type()) return settled(Class::Violation, fmt::format("the output {} holds {}; {} is right", name(k), name_of(got.type()), name_of(want.type())));
-    if (got.extents() != want.extents() && e_.undefined_inside) {
-      if (!allowed_ready_ && !fetch_allowed()) return false;
-      if (may_be_anything(k)) {
-        v_.counts.vacuous += want.size();
-        open_extents_ = true;
-        return true;
-      }
+    if (got.extents() != want.extents() && k < e_.free_extents.size() && e_.free_extents[k]) {
+      v_.counts.vacuous += want.size();
+      open_extents_ = true;
+      return true;
     }
     if (got.extents() != want.extents())
       return settled(Class::Violation, fmt::format("the output {} has extents {}; {} are right", name(k), ulpian::to_string(got.extents()), ulpian::to_string(want.extents())));
@@ -334,7 +325,7 @@ private:
     Findings f;
     for (const Outside& o : outside_) look_at(o, f);
     if (!f.holds && f.doubted) look_further(f);
-    if (f.faults) v_.own_fault = fmt::format("Ulpian contradicts itself (please report this): {} ({} of the {} looked at again)", f.fault, f.faults, numbered(f.looked_at, "element"));
+    if (f.faults) v_.own_fault = fmt::format("Ulpian contradicts itself (please report this): {} ({} of the {} looked at again)", f.fault, f.faults, counted(f.looked_at, "element"));
     if (!f.holds && f.doubted) {
       v_.verdict = Class::InternalError;
       v_.witness = std::move(f.doubted);
@@ -345,7 +336,7 @@ private:
     const bool worst = !f.doubted && !(f.holds && f.open);
     v_.witness = f.holds ? std::move(f.holds) : std::move(f.open);
     v_.reason = to_string(*v_.witness);
-    if (v_.counts.outside > 1) v_.reason += fmt::format(" ({} {}{})", worst ? "the worst of" : "of", numbered(v_.counts.outside, "element"), worst ? "" : " outside");
+    if (v_.counts.outside > 1) v_.reason += fmt::format(" ({} {}{})", worst ? "the worst of" : "of", counted(v_.counts.outside, "element"), worst ? "" : " outside");
   }
 
   const Expectation& e_;
@@ -390,14 +381,14 @@ namespace {
 
 std::string kind_of(const Datum& v) {
   const Datum::Sequence* s = v.sequence();
-  return !v.is_present() ? "nothing" : s ? fmt::format("a sequence of {} {} tensors", s->items.size(), name_of(s->type)) : "a tensor";
+  return !v.is_present() ? "nothing" : s ? "a sequence of " + counted(s->items.size(), fmt::format("{} tensor", name_of(s->type))) : "a tensor";
 }
 
 std::string kind_of(const core::ResultInfo& r) {
   switch (r.kind) {
     case core::ResultKind::Nothing: return "nothing";
     case core::ResultKind::Tensor: return "a tensor";
-    case core::ResultKind::Sequence: return fmt::format("a sequence of {} {} tensors", r.count, name_of(r.type));
+    case core::ResultKind::Sequence: return "a sequence of " + counted(r.count, fmt::format("{} tensor", name_of(r.type)));
   }
   ensure(false);
 }

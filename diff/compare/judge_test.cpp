@@ -540,11 +540,15 @@ TEST(Judge, WhereOneOfSeveralOperatorsIsFreeElementsAreJudgedOneByOne) {
   v = judge(all, answer(floats({1})));
   EXPECT_EQ(v.verdict, Class::Vacuous);
   EXPECT_NE(v.reason.find("min above max"), std::string::npos) << v.reason;
-  // It may have other extents, too, with or without elements; what is not free may not.
+  // What follows from that operator may have other extents, too, with or without elements; nothing else may, whatever its elements may be.
+  EXPECT_EQ(judge(all, answer(floats({1, 2}))).verdict, Class::Violation);
+  all.free_extents = {true};
   EXPECT_EQ(judge(all, answer(floats({1, 2}))).verdict, Class::Vacuous);
   Expectation none = expecting(floats({}), between({}, {}));
   EXPECT_EQ(judge(none, answer(Tensor(ElementType::F32, {0, 3}))).verdict, Class::Violation);
   none.undefined_inside = e.undefined_inside;
+  EXPECT_EQ(judge(none, answer(Tensor(ElementType::F32, {0, 3}))).verdict, Class::Violation);
+  none.free_extents = {true};
   EXPECT_EQ(judge(none, answer(Tensor(ElementType::F32, {0, 3}))).verdict, Class::Vacuous);
   EXPECT_EQ(judge(e, answer(floats({1, 2, 3, 4}))).verdict, Class::Violation);
 }

@@ -96,6 +96,7 @@ struct Expectation {
   std::optional<Diagnostic> error;
   std::optional<Diagnostic> undefined;                        // found on the values: anything conforms
   std::optional<Diagnostic> undefined_inside;                 // of one operator among several: the sets say what follows from it
+  std::vector<bool> free_extents;                             // by tensor: what follows from that one, so may have other extents, too
   std::vector<std::optional<Tensor>> canonical;               // per output; empty where it is not looked at
   // How those tensors form the outputs, where some are sequences or nothing; empty where each is one output. `names` and all else go by tensors.
   std::vector<core::ResultInfo> results;

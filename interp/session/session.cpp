@@ -220,11 +220,16 @@ Result<std::vector<Datum>> Session::run_values(std::span<const Datum> inputs, co
     if (!v) return input_error(g, fmt::format("the value \"{}\" of the graph around is not known here", name));
     run.values[static_cast<std::size_t>(id)] = *v;
   }
+  std::vector<bool> follow(notes ? g.values.size() : 0);
   for (std::size_t n = 0; n < g.nodes.size(); ++n) {
     const Node& node = g.nodes[n];
     const auto start = std::chrono::steady_clock::now();
+    const std::size_t undefined = notes ? notes->undefined.size() : 0;
     auto results = s.run_node(run, n);
     if (!results) return std::move(results).error();
+    if (notes && (notes->undefined.size() > undefined || std::any_of(s.reads[n].begin(), s.reads[n].end(), [&](ValueId id) { return follow[static_cast<std::size_t>(id)]; })))
+      for (ValueId id : node.outputs)
+        if (id != AbsentValue) follow[static_cast<std::size_t>(id)] = true;
     for (ValueId id : s.reads[n]) s.release(run, id);
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       const ValueId id = node.outputs[k];
@@ -243,6 +248,10 @@ Result<std::vector<Datum>> Session::run_values(std::span<const Datum> inputs, co
       run.values[v] = std::move((*results)[k]);
     }
     if (s.options.progress) s.options.progress(n, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  if (notes && !s.options.is_body) {
+    notes->follow.clear();
+    for (ValueId id : g.outputs) notes->follow.push_back(follow[static_cast<std::size_t>(id)]);
   }
   std::vector<Datum> out;
   for (ValueId id : g.outputs) {

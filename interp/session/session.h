@@ -44,6 +44,8 @@ struct SessionOptions {
 struct RunNotes {
   // Calls on values where the standard says nothing: any result conforms there. The canonical one was used.
   std::vector<Diagnostic> undefined;
+  // By output of the graph: whether it follows from one of those calls.
+  std::vector<bool> follow;
   // Asked for by the caller: `undefined` also tells of calls of whose answer only some elements are open (Call::open_elements).
   bool open_elements = false;
   // Calls inside a body that leave a choice for the whole operator (language::Call::alternatives): as BodyReadings, how many there are of each.
