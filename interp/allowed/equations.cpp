@@ -23,6 +23,8 @@ namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+bool is_opaque(ElementType t) { return t == ElementType::String || is_complex(t); }
+
 std::int64_t bytes_each(const Lanes& v) { return (v.point ? 8 : 16) + (v.flags.empty() ? 0 : 1); }
 
 }  // namespace
@@ -35,9 +37,10 @@ void Equations::bind(std::span<const std::optional<AllowedTensor>> inputs) {
   if (auto wrong = core::bind_inputs(p_, shapes, e_.sizes)) throw Stop{std::move(*wrong)};
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (p_.inputs[k] == None) continue;
-    const TensorNode& n = p_.tensor(p_.inputs[k]);
-    if (n.type == ElementType::String || is_complex(n.type))
-      e_.stop(ErrorKind::Unsupported, fmt::format("input \"{}\": sets of {} are not available", n.name, name_of(n.type)), n.place);
+    if (is_opaque(p_.tensor(p_.inputs[k]).type)) {  // its extents may be all that is asked
+      points_ = points_ && std::ranges::none_of(inputs[k]->flags(), [](std::uint8_t f) { return f != 0; });
+      continue;
+    }
     Stored s = stored_of(*inputs[k]);
     points_ = points_ && s.lanes.point;
     e_.charge(s.lanes.n * bytes_each(s.lanes));
@@ -159,10 +162,13 @@ Extents Equations::extents_of(TensorId id) {
   return extents;
 }
 
+void Equations::refuse_opaque(const TensorNode& n) {
+  if (is_opaque(n.type)) e_.stop(ErrorKind::Unsupported, fmt::format("\"{}\": sets of {} are not available", n.name, name_of(n.type)), n.place);
+}
+
 Stored& Equations::make(TensorId id) {
   const TensorNode& n = p_.tensor(id);
-  if (is_complex(n.type) || n.type == ElementType::String)
-    e_.stop(ErrorKind::Unsupported, fmt::format("\"{}\": sets of {} are not available", n.name, name_of(n.type)), n.place);
+  refuse_opaque(n);
   Stored s;
   s.extents = extents_of(id);
   const auto count = element_count(s.extents);
@@ -194,6 +200,7 @@ void Equations::widen(Lanes& v) {
 
 void Equations::evaluate(TensorId id) {
   const TensorNode& n = p_.tensor(id);
+  refuse_opaque(n);
   e_.forget();
   switch (n.kind) {
     case TensorKind::Input: e_.stop(ErrorKind::Input, fmt::format("input \"{}\" is missing", n.name), n.place);

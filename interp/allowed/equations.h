@@ -28,6 +28,7 @@ private:
   std::vector<core::TermId> terms_of(core::TensorId id) const;
   void evaluate(core::TensorId id);
   Extents extents_of(core::TensorId id);
+  void refuse_opaque(const core::TensorNode& n);
   Stored& make(core::TensorId id);
   template <typename T> void grow(std::vector<T>& v, std::int64_t count);
   void widen(Lanes& v);

@@ -161,5 +161,18 @@ TEST(Freedoms, AnyOfCollidingUpdatesMayStay) {
   }
 }
 
+// Of texts and complex numbers there are no sets; where only their extents are asked, none are needed.
+TEST(Freedoms, WhereOnlyExtentsAreReadAnyElementsDo) {
+  language::Call call;
+  call.op = "onnx.RandomUniformLike", call.version = 22;
+  call.attributes["dtype"] = std::int64_t{1};
+  for (const E type : {E::String, E::C64, E::C128}) {
+    const AllowedTensor y = allowed_of(call, {Tensor(type, {2, 3})});
+    EXPECT_EQ(y.extents(), (Extents{2, 3}));
+    EXPECT_TRUE(y.contains(5, from_double(E::F32, 0.25)));
+    EXPECT_FALSE(y.contains(5, from_double(E::F32, 1.5)));
+  }
+}
+
 }  // namespace
 }  // namespace ulpian::interp
