@@ -12,7 +12,8 @@ void GraphLiteral::fail(Position at, std::string message) const {
   throw ElaborationError{diagnose(file_, at, ErrorKind::Definition, std::move(message))};
 }
 
-ValueId GraphLiteral::make(Names& names, Symbol symbol) {
+ValueId GraphLiteral::make(Names& names, Symbol symbol, Position at) {
+  if (names.known.contains(symbol)) fail(at, fmt::format("{} is defined twice in this graph", spec_.symbols().name(symbol)));
   const auto id = static_cast<ValueId>(names.graph->values.size());
   names.graph->values.emplace_back().name = spec_.symbols().name(symbol);
   names.known[symbol] = id;
@@ -26,7 +27,7 @@ ValueId GraphLiteral::value(Names& names, const Expr* e) {
   if (name == "absent") return AbsentValue;
   if (!names.around) fail(e->at, fmt::format("{} is no value of this graph", name));
   value(*names.around, e);
-  const ValueId id = make(names, e->symbol);
+  const ValueId id = make(names, e->symbol, e->at);
   names.graph->captured.emplace_back(id, name);
   return id;
 }
@@ -52,6 +53,7 @@ Node GraphLiteral::node(Names& names, const GraphNode& of) {
 
 void GraphLiteral::declare(GraphValue& v, Position at, const NamedArgument& declared) const {
   const std::string& type = spec_.symbols().name(declared.name);
+  if (v.type) fail(at, fmt::format("the type of {} is declared twice", v.name));
   v.type = element_type_named(type);
   if (!v.type) fail(at, fmt::format("{} is no element type", type));
   if (!declared.value) return;
@@ -71,14 +73,15 @@ std::shared_ptr<const Graph> GraphLiteral::graph_of(const Expr* e, Names* around
   graph->name = "example";
   graph->source = fmt::format("{}:{}", file_.path, e->at.line);
   Names names{graph.get(), around, {}};
-  for (const Parameter& p : e->parameters) graph->inputs.push_back(make(names, p.name));
+  for (const Parameter& p : e->parameters) graph->inputs.push_back(make(names, p.name, e->at));
   for (const GraphNode& n : e->nodes) {
     Node made = node(names, n);
-    for (const Parameter& p : n.outputs) made.outputs.push_back(make(names, p.name));
+    for (const Parameter& p : n.outputs) made.outputs.push_back(make(names, p.name, n.call->at));
     graph->nodes.push_back(std::move(made));
   }
   for (std::size_t k = 0; k < e->args.size(); ++k) {
     const ValueId id = value(names, e->args[k]);
+    if (id == AbsentValue) fail(e->args[k]->at, "a graph gives values, not what is absent");
     graph->outputs.push_back(id);
     if (e->named[k].name != NoSymbol) declare(graph->values[static_cast<std::size_t>(id)], e->args[k]->at, e->named[k]);
   }

@@ -26,7 +26,7 @@ private:
     std::unordered_map<Symbol, ValueId> known;
   };
   std::shared_ptr<const Graph> graph_of(const Expr* e, Names* around);
-  ValueId make(Names& names, Symbol symbol);
+  ValueId make(Names& names, Symbol symbol, Position at);
   ValueId value(Names& names, const Expr* e);
   Node node(Names& names, const GraphNode& of);
   void declare(GraphValue& v, Position at, const NamedArgument& declared) const;
