@@ -73,10 +73,11 @@ bool takes_any_kind(const language::OperatorDefinition& definition, std::size_t 
   return false;
 }
 
-// Whether a value is said to be a tensor or a sequence: by the graph, or by the definition of what makes it.
+// Whether a value is said to be a tensor or a sequence: by the graph, or by the definition of what makes it. What is left out is of no optional type.
 bool is_plain(const language::Specification& specification, const Makers& makers, ValueId id) {
   const auto& values = makers.graph().values;
-  if (id == AbsentValue || static_cast<std::size_t>(id) >= values.size()) return false;
+  if (id == AbsentValue) return true;
+  if (static_cast<std::size_t>(id) >= values.size()) return false;
   const GraphValue& v = values[static_cast<std::size_t>(id)];
   if (v.is_optional) return false;
   if (v.type || makers.is_constant(id)) return true;

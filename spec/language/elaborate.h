@@ -24,7 +24,7 @@ struct ExtentDescription {
 
 struct InputDescription {
   bool present = true;
-  bool plain = false;  // the program says that this is a tensor or a sequence, and no value of an optional type
+  bool plain = false;  // the program says that this is a tensor or a sequence, or leaves it out: no value of an optional type
   ElementType type = ElementType::F32;
   std::vector<ExtentDescription> extents;
   // The elements, where they are known: read by `static` inputs (shapes, axes). Others ignore it.

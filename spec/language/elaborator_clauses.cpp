@@ -214,7 +214,9 @@ void Elaborator::bind_extents(Application& a, const Clause& c, const Values& ext
 void Elaborator::in_clause(Application& a, const Clause& c) {
   const std::string& name = spec_.symbols().name(c.name);
   if (c.variadic) return variadic_input(a, c);
-  const Value v = a.next_input < a.inputs.size() ? a.inputs[a.next_input] : Value();
+  const bool given = a.next_input < a.inputs.size();
+  Value v = given ? a.inputs[a.next_input] : Value();
+  v.plain = v.plain || !given;
   ++a.next_input;
   if (v.is(Tag::Absent)) {
     if (!c.optional) fail_requirement(a.context, c.at, fmt::format("the input {} is missing", name));

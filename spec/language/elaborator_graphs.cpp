@@ -45,7 +45,9 @@ TensorId Elaborator::add_input(const InputDescription& in) {
 Value Elaborator::add_inputs(const InputDescription& in) {
   if (!in.present) {
     add_place(core::None);
-    return Value();
+    Value nothing;
+    nothing.plain = in.plain;
+    return nothing;
   }
   Values items;
   for (const InputDescription& item : in.items) items.push_back(Value::of_tensor(add_input(item)));

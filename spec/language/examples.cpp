@@ -209,7 +209,7 @@ private:
     return a;
   }
 
-  // A sequence is a list of arrays; where a tensor might stand as well it is written sequence(a, b, ...). Either may be of an optional type: optional(a).
+  // A sequence is a list of arrays; where a tensor might stand as well it is written sequence(a, b, ...). Either may be of an optional type: optional(a); optional(absent) holds neither.
   Piece piece(const Clause& c, const Clause& of, const ExampleValue& v, const Expr* e) {
     Piece out;
     const auto said = [&](std::string_view word) {
@@ -452,7 +452,7 @@ private:
     e.call.attributes = given.attributes;
     for (const Clause& k : op_.clauses)
       if (k.kind == ClauseKind::In) add_input(c, k, types, given.dtypes, e);
-    while (!e.call.inputs.empty() && !e.call.inputs.back().present) {
+    while (!e.call.inputs.empty() && !e.call.inputs.back().present && e.call.inputs.back().plain) {
       e.inputs.pop_back();
       e.call.inputs.pop_back();
     }
@@ -460,18 +460,23 @@ private:
     return e;
   }
 
+  static void leave_out(Example& e, bool plain) {
+    e.inputs.emplace_back();
+    InputDescription& d = e.call.inputs.emplace_back();
+    d.present = false;
+    d.plain = plain;
+  }
+
   void add_input(const Clause& c, const Clause& k, const std::map<Symbol, ElementType>& types, const std::map<Symbol, ElementType>& dtypes, Example& e) {
     const Item* item = item_of(k);
     if (!item) {
       if (k.variadic) return;
-      e.inputs.emplace_back();
-      e.call.inputs.emplace_back().present = false;
+      leave_out(e, true);
       return;
     }
     for (const Piece& p : item->pieces) {
       if (p.kind == core::ResultKind::Nothing) {
-        e.inputs.emplace_back();
-        e.call.inputs.emplace_back().present = false;
+        leave_out(e, !p.optional);
         continue;
       }
       std::vector<InputDescription> described;
