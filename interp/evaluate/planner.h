@@ -2,8 +2,10 @@
 // surroundings touch is taken out and stored, and each equation becomes one or more steps.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "interp/evaluate/dot.h"
@@ -91,6 +93,7 @@ private:
   bool rows(BufferId out, NodeId reduce, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset);
   bool dot(BufferId out, NodeId reduce, const Scope& axes, const std::vector<std::pair<VariableId, std::int64_t>>& offset);
   NodeId rewrite(NodeId id, const Scope& scope);
+  NodeId rewrite_anew(NodeId id, const Node& n, const Scope& scope);
   NodeId rewrite_arguments(NodeId id, const Scope& scope);
   NodeId extract(NodeId id);
   NodeId extract_order(NodeId id);
@@ -137,6 +140,20 @@ private:
   };
   Surroundings around_;
   int depth_ = 0;
+  using Rewritten = std::map<std::pair<NodeId, Scope>, NodeId>;
+  Rewritten* rewritten_ = nullptr;  // by the `rewrite` at work, for one tape
+  // For a tape of its own.
+  class Apart {
+  public:
+    explicit Apart(Planner& p) : p_(p), former_(std::exchange(p.rewritten_, nullptr)) {}
+    ~Apart() { p_.rewritten_ = former_; }
+    Apart(const Apart&) = delete;
+    Apart& operator=(const Apart&) = delete;
+
+  private:
+    Planner& p_;
+    Rewritten* former_;
+  };
 };
 
 }  // namespace ulpian::interp::block

@@ -99,7 +99,8 @@ void Planner::map(BufferId out, NodeId root, const Scope& axes, const std::vecto
 NodeId Planner::rewrite_arguments(NodeId id, const Scope& scope) {
   Scope inner = scope;
   if (nodes_[id].binders != None)
-    for (VariableId v : nodes_.binders(id)) inner.push_back(v);
+    for (VariableId v : nodes_.binders(id))  // what has one value counts for nothing: nests of dot(k < 1) keep one scope
+      if (nodes_.variable_data(v).extent != 1 || nodes_.variable_data(v).type != ElementType::Z) inner.push_back(v);
   const std::vector<NodeId> old(nodes_.arguments(id).begin(), nodes_.arguments(id).end());
   std::vector<NodeId> args;
   args.reserve(old.size());
@@ -116,6 +117,18 @@ NodeId Planner::rewrite(NodeId id, const Scope& scope) {
   const Node n = nodes_[id];
   if ((n.flags & (HasBinder | Expensive)) == 0) return id;
   if (n.kind == NodeKind::Constant || n.kind == NodeKind::Variable) return id;
+  // A term may be an argument of many: each is looked at once.
+  Rewritten local;
+  const bool outermost = rewritten_ == nullptr;
+  if (outermost) rewritten_ = &local;
+  const auto [known, is_new] = rewritten_->try_emplace({id, scope}, None);
+  if (is_new) known->second = rewrite_anew(id, n, scope);
+  const NodeId result = known->second;
+  if (outermost) rewritten_ = nullptr;
+  return result;
+}
+
+NodeId Planner::rewrite_anew(NodeId id, const Node& n, const Scope& scope) {
   if (n.kind == NodeKind::Nth) return extract_order(id);
   Scope own;
   bool fold_inside = false;
@@ -147,6 +160,7 @@ NodeId Planner::rewrite(NodeId id, const Scope& scope) {
 
 // Stores the term's values over its own variables; the term becomes a read.
 NodeId Planner::extract(NodeId id) {
+  const Apart apart(*this);
   const bool inside = varies(id);
   auto& known = inside ? around_.extracted : extracted_;
   for (const auto& [from, to] : known)
@@ -181,6 +195,7 @@ NodeId Planner::extract(NodeId id) {
 
 // nth: the order of all places at once, per row of what the keys depend on.
 NodeId Planner::extract_order(NodeId id) {
+  const Apart apart(*this);
   const Node n = nodes_[id];
   const std::vector<NodeId> args(nodes_.arguments(id).begin(), nodes_.arguments(id).end());
   const VariableId j = nodes_.binders(id)[0];
