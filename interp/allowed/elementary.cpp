@@ -41,7 +41,7 @@ std::vector<double> canonical_values(P p, ElementType t, const std::vector<doubl
   return out;
 }
 
-// What an implementation may answer where the correctly rounded value is `c`: the real one is within half an ulp of it.
+// What an implementation may answer where our value is `c`: the real one is within half an ulp of it (f64: within 0.5001).
 class Tolerance {
 public:
   Tolerance(P p, ElementType t, double ulps, bool rounds) : p_(p), t_(t), ulps_(ulps), rounds_(rounds), format_(format_of(t)) {
@@ -61,7 +61,7 @@ public:
         return side < 0 ? ceiling_of<ElementType::F32>(real - tolerance) : floor_of<ElementType::F32>(real + tolerance);
       }
     }
-    const double r = c + side * (ulps_ + 0.5) * ulp_of(format_, c);
+    const double r = c + side * (ulps_ + (t_ == ElementType::F64 ? 0.5002 : 0.5)) * ulp_of(format_, c);
     if (t_ == ElementType::F64) return r;
     return with_float(t_, [&]<ElementType T>() { return side < 0 ? ceiling_of<T>(r) : floor_of<T>(r); });
   }
@@ -74,9 +74,9 @@ public:
 private:
   // Values that are not approximated: NaN, of infinite arguments, exact zeros and poles (IEEE 754, clause 9.2).
   bool certain(double c, double x, double y) const {
-    const bool two = p_ == P::Power || p_ == P::Atan2;
+    const bool two = row_of(p_).arity == 2;
     if (c != c || !finite(x) || (two && !finite(y))) return true;
-    if (c == 0) return x == 0 || (p_ != P::Power && p_ != P::Atan2 && x == 1);
+    if (c == 0) return x == 0 || (!two && x == 1) || (p_ == P::HardSwish && x <= -3);
     if (p_ == P::Power && (y == 0 || x == 0 || x == 1)) return true;
     if (finite(c)) return false;
     return x == 0 || std::fabs(x) == 1;
@@ -87,7 +87,7 @@ private:
     if (!rounds_) return sign * largest_;  // in a wider format it does not overflow
     if (t_ != ElementType::F64 && t_ != ElementType::R) {
       const Bits bits[2] = {from_double(ElementType::F64, x), from_double(ElementType::F64, y)};
-      const double real = std::fabs(to_double(ElementType::F64, elementary(p_, ElementType::F64, std::span(bits, p_ == P::Power ? 2u : 1u))));
+      const double real = std::fabs(to_double(ElementType::F64, elementary(p_, ElementType::F64, std::span(bits, row_of(p_).arity == 2 ? 2u : 1u))));
       if (real > 2 * largest_ * (1 + ulps_ * std::ldexp(1.0, 2 - format_.precision()))) return c;
     }
     return sign * (largest_ - (ulps_ + 0.5) * ulp_of(format_, largest_));
@@ -123,6 +123,9 @@ Behaviour behaviour_of(P p) {
     case P::Asin: b.from = -1, b.to = 1; break;
     case P::Acos: b.from = -1, b.to = 1, b.shape = Shape::Falling; break;
     case P::Cosh: b.shape = Shape::Even; break;
+    case P::ReciprocalRoot: b.from = 0, b.shape = Shape::Falling; break;
+    case P::Erfc: b.shape = Shape::Falling; break;
+    case P::HardSwish: b = {Shape::Valley, -Infinity, Infinity, -1.51, -1.49, -0.37501, 0}; break;
     case P::Gelu: b = {Shape::Valley, -Infinity, Infinity, -0.76, -0.74, -0.16998, 0}; break;
     case P::GeluTanh: b = {Shape::Valley, -Infinity, Infinity, -0.76, -0.74, -0.17005, 0}; break;
     case P::Silu: b = {Shape::Valley, -Infinity, Infinity, -1.29, -1.27, -0.27847, 0}; break;
@@ -283,6 +286,20 @@ Lanes of_members(const Lanes& v) {
   return out;
 }
 
+// Where a function of two rises in both: hypot in the magnitudes.
+Lanes domain(P p, const Lanes& v) {
+  if (p != P::Hypotenuse) return v;
+  Lanes out = v;
+  for (double& x : out.lo) x = std::fabs(x);
+  for (std::size_t k = 0; k < out.hi.size(); ++k) {
+    const double lo = v.lo[k], hi = v.hi[k];
+    if (lo != lo || hi != hi) continue;
+    out.lo[k] = lo <= 0 && hi >= 0 ? 0 : std::min(std::fabs(lo), std::fabs(hi));
+    out.hi[k] = std::max(std::fabs(lo), std::fabs(hi));
+  }
+  return out;
+}
+
 }  // namespace
 
 Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
@@ -291,7 +308,7 @@ Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
   const double ulps = rules.profile->ulp(p, unit);
   if (type != ElementType::R) {
     const Lanes x = of_members(*a[0]);
-    return a.size() == 2 ? two_arguments(p, type, ulps, rules.rounds, x, of_members(*a[1])) : one_argument(p, type, ulps, rules.rounds, x);
+    return a.size() == 2 ? two_arguments(p, type, ulps, rules.rounds, domain(p, x), domain(p, of_members(*a[1]))) : one_argument(p, type, ulps, rules.rounds, x);
   }
   // Over the reals: doubles, one ulp of f64 for their own error, and the tolerance of the type an implementation computes in.
   Lanes as_double[2];
@@ -299,7 +316,7 @@ Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
     as_double[k] = *a[k];
     as_double[k].type = ElementType::F64;
   }
-  Lanes out = a.size() == 2 ? two_arguments(p, ElementType::F64, 1, false, as_double[0], as_double[1]) : one_argument(p, ElementType::F64, 1, false, as_double[0]);
+  Lanes out = a.size() == 2 ? two_arguments(p, ElementType::F64, 1, false, domain(p, as_double[0]), domain(p, as_double[1])) : one_argument(p, ElementType::F64, 1, false, as_double[0]);
   out.type = ElementType::R;
   const FloatFormat& f = format_of(unit);
   for (std::size_t k = 0; k < index(out.n); ++k) {

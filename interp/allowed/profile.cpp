@@ -13,7 +13,8 @@ bool is_activation(P p) {
     case P::Gelu:
     case P::GeluTanh:
     case P::Silu:
-    case P::Mish: return true;
+    case P::Mish:
+    case P::HardSwish: return true;
     default: return false;
   }
 }
@@ -31,11 +32,14 @@ Row opencl(P p) {
     case P::SquareRoot: return {3, 0.5, 0.5};
     case P::Exp:
     case P::Exp2:
+    case P::Exp10:
     case P::Expm1:
     case P::Log:
     case P::Log2:
     case P::Log10: return {3, 3, 2};
+    case P::CubeRoot:
     case P::Log1p: return {2, 2, 2};
+    case P::ReciprocalRoot: return {2, 2, 1};
     case P::Sin:
     case P::Cos:
     case P::CosTurn:
@@ -45,13 +49,15 @@ Row opencl(P p) {
     case P::Sinh:
     case P::Cosh:
     case P::Asinh:
+    case P::Hypotenuse:
     case P::Acosh: return {4, 4, 2};
     case P::Tan:
     case P::Atan:
     case P::Tanh:
     case P::Atanh: return {5, 5, 2};
     case P::Atan2: return {6, 6, 2};
-    case P::Erf: return {16, 16, 4};
+    case P::Erf:
+    case P::Erfc: return {16, 16, 4};
     case P::Power: return {16, 16, 4};
     default: return {0.5, 0.5, 0.5};
   }

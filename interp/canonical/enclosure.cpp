@@ -97,6 +97,24 @@ Enclosure arc_of(const Enclosure& y, const Enclosure& x) {
   return everything(p);
 }
 
+Enclosure hypotenuse(const Enclosure& x, const Enclosure& y) {
+  Enclosure out(x.precision());
+  mpfr_hypot(out.low, x.low, y.low, MPFR_RNDD);
+  mpfr_hypot(out.high, x.high, y.high, MPFR_RNDU);
+  return out;
+}
+
+// x times (x + 3) / 6 held between 0 and 1.
+Enclosure hard_swish(const Enclosure& a) {
+  const mpfr_prec_t p = a.precision();
+  Enclosure share = divide(add(a, integer(3, p)), integer(6, p));
+  for (mpfr_ptr end : {static_cast<mpfr_ptr>(share.low), static_cast<mpfr_ptr>(share.high)}) {
+    if (mpfr_sgn(end) < 0) mpfr_set_zero(end, 1);
+    if (mpfr_cmp_ui(end, 1) > 0) mpfr_set_ui(end, 1, MPFR_RNDN);
+  }
+  return multiply(a, share);
+}
+
 Enclosure of_turn(Function f, const Enclosure& a) {
   const mpfr_prec_t p = a.precision();
   return gentle(f, multiply(a, multiply(integer(2, p), pi(p))));
@@ -201,6 +219,10 @@ Enclosure function(Primitive primitive, const Enclosure& a, const Enclosure* b) 
     case Primitive::SquareRoot: return square_root(a);
     case Primitive::Exp: return exponential(a);
     case Primitive::Exp2: return increasing(mpfr_exp2, a);
+    case Primitive::Exp10: return increasing(mpfr_exp10, a);
+    case Primitive::ReciprocalRoot: return decreasing(mpfr_rec_sqrt, a);
+    case Primitive::CubeRoot: return increasing(mpfr_cbrt, a);
+    case Primitive::Hypotenuse: return hypotenuse(absolute(a), absolute(*b));
     case Primitive::Expm1: return increasing(mpfr_expm1, a);
     case Primitive::Log: return increasing(mpfr_log, a);
     case Primitive::Log2: return increasing(mpfr_log2, a);
@@ -219,12 +241,14 @@ Enclosure function(Primitive primitive, const Enclosure& a, const Enclosure* b) 
     case Primitive::Acosh: return increasing(mpfr_acosh, a);
     case Primitive::Atanh: return increasing(mpfr_atanh, a);
     case Primitive::Erf: return increasing(mpfr_erf, a);
+    case Primitive::Erfc: return decreasing(mpfr_erfc, a);
     case Primitive::Sigmoid: return sigmoid(a);
     case Primitive::Softplus: return softplus(a);
     case Primitive::Softsign: return divide(a, add(integer(1, p), absolute(a)));
     case Primitive::Gelu: return gelu(a);
     case Primitive::GeluTanh: return gelu_tanh(a);
     case Primitive::Silu: return multiply(a, sigmoid(a));
+    case Primitive::HardSwish: return hard_swish(a);
     case Primitive::Mish: return multiply(a, increasing(mpfr_tanh, softplus(a)));
     case Primitive::CosTurn: return of_turn(mpfr_cos, a);
     case Primitive::SinTurn: return of_turn(mpfr_sin, a);

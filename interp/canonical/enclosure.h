@@ -56,7 +56,7 @@ Enclosure divide(const Enclosure& a, const Enclosure& b);
 Enclosure negate(const Enclosure& a);
 Enclosure absolute(const Enclosure& a);
 
-// An elementary function, or the square root, of what an enclosure holds; of two for Power and Atan2.
+// An elementary function, or the square root, of what an enclosure holds; of two for Power, Atan2 and Hypotenuse.
 Enclosure function(Primitive primitive, const Enclosure& a, const Enclosure* b);
 
 // A bound as an exact number. Magnitudes beyond 2^+-20000 are moved there: outside every format, still on the same side of everything.

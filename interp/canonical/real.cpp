@@ -244,6 +244,11 @@ std::optional<Exact> known_value(P primitive, const Exact& x) {
   }
   switch (primitive) {
     case P::Exp2: return Exact::power(Exact(2), x);
+    case P::Exp10: return Exact::power(Exact(10), x);
+    case P::CubeRoot: return x.exact_root(3);
+    case P::ReciprocalRoot:
+      if (const auto root = x.exact_root(2)) return Exact(1) / *root;
+      return std::nullopt;
     case P::Log2:
     case P::Log10: {
       const Exact base(primitive == P::Log2 ? 2 : 10);
@@ -262,6 +267,9 @@ std::optional<Exact> known_value(P primitive, const Exact& x) {
     case P::Acos:
     case P::Acosh: return x == Exact(1) ? std::optional(Exact(0)) : std::nullopt;
     case P::Softsign: return x / (Exact(1) + x.absolute());
+    case P::HardSwish:
+      if (x <= Exact(-3)) return Exact::negative_zero();
+      return Exact(3) <= x ? x : x * (x + Exact(3)) / Exact(6);
     default: return std::nullopt;
   }
 }
@@ -283,6 +291,7 @@ std::optional<Real> outside_domain(P primitive, const Real& x, bool& undecided) 
     case P::Log:
     case P::Log2:
     case P::Log10: return ends(Exact(0), Exact::infinity(true));
+    case P::ReciprocalRoot: return ends(Exact(0), Exact::infinity(false));
     case P::Log1p: return ends(Exact(-1), Exact::infinity(true));
     case P::Acosh: return ends(Exact(1), Exact(0));
     case P::Asin:
@@ -304,7 +313,7 @@ std::optional<Real> square_root(const Real& a) {
     if (x.is_nan() || x.is_zero()) return a;
     if (x.is_negative()) return Real(Exact::nan());
     if (x.is_infinite()) return a;
-    if (auto root = x.exact_square_root()) return Real(*root);
+    if (auto root = x.exact_root(2)) return Real(*root);
     return expression(P::SquareRoot, a);
   }
   const auto s = sign(a);
@@ -358,6 +367,15 @@ std::optional<Real> arc(const Real& y, const Real& x) {
   return expression(P::Atan2, y, x);
 }
 
+std::optional<Real> hypotenuse(const Real& x, const Real& y) {
+  for (const Real* r : {&x, &y})
+    if (r->exact() && exact(*r).is_infinite()) return Real(Exact::infinity(false));
+  if (is_nan(x) || is_nan(y)) return Real(Exact::nan());
+  if (!x.exact() || !y.exact()) return expression(P::Hypotenuse, x, y);
+  if (const auto root = (exact(x) * exact(x) + exact(y) * exact(y)).exact_root(2)) return Real(root->absolute());
+  return expression(P::Hypotenuse, x, y);
+}
+
 std::optional<Real> elementary_real(P primitive, const Real& a) {
   if (primitive == P::CosTurn || primitive == P::SinTurn) return of_turns(primitive, a);
   if (a.exact())
@@ -397,6 +415,7 @@ std::optional<Real> real_primitive(Primitive primitive, std::span<const Real> x)
     case P::Remainder: return rest_of(P::Truncate, x[0], x[1]);
     case P::Power: return power(x[0], x[1]);
     case P::Atan2: return arc(x[0], x[1]);
+    case P::Hypotenuse: return hypotenuse(x[0], x[1]);
     default: ensure(row_of(primitive).kind == PrimitiveKind::Elementary, std::string(name_of(primitive))); return elementary_real(primitive, x[0]);
   }
 }

@@ -277,6 +277,7 @@ private:
       case P::Softplus:
       case P::Softsign: return x.radius;  // no steeper than 1
       case P::Erf:                        // 2/sqrt(pi)
+      case P::Erfc:
       case P::Gelu:                       // 1.1290
       case P::Silu:                       // 1.0999
       case P::Mish: return scaled(1.25, x.radius);  // 1.0885
@@ -288,6 +289,12 @@ private:
       case P::Log: {
         const TermId least = b_.primitive(P::Subtract, x.value, surely(x.radius));
         return within(b_.primitive(P::Greater, least, f64(0)), b_.primitive(P::Divide, x.radius, least));
+      }
+      case P::HardSwish: return scaled(1.51, x.radius);  // 3/2
+      case P::ReciprocalRoot: {  // 1 / (2 x sqrt x), at the least x
+        const TermId least = b_.primitive(P::Subtract, x.value, surely(x.radius));
+        const TermId slope = mul(least, b_.primitive(P::SquareRoot, least));
+        return within(b_.primitive(P::Greater, slope, f64(0)), b_.primitive(P::Divide, scaled(0.51, x.radius), slope));
       }
       default: throw Unknown();
     }

@@ -55,7 +55,7 @@ std::optional<Exact> compute(Primitive p, const Exact& a) {
     case Primitive::Ceiling: return a.ceiling();
     case Primitive::RoundEven: return a.round_even();
     case Primitive::Truncate: return a.truncate();
-    case Primitive::SquareRoot: return a.exact_square_root();
+    case Primitive::SquareRoot: return a.exact_root(2);
     case Primitive::Reciprocal: return Exact(1) / a;
     default: return std::nullopt;
   }

@@ -1,5 +1,8 @@
 #include "spec/functions/functions.h"
 
+#include <array>
+
+#include "spec/functions/kernels.h"
 #include "spec/functions/real_function.h"
 #include "spec/numbers/ensure.h"
 #include "spec/numbers/host.h"
@@ -31,6 +34,13 @@ Bits elementary(Primitive primitive, ElementType type, std::span<const Bits> arg
     return integer_power(type, arguments[0], arguments[1]);
   }
   ensure(is_float(type), std::string(row.name) + " is not defined on " + std::string(name_of(type)));
+  if (type == ElementType::F64) {  // its value is the program's
+    std::array<double, 3> v{};
+    for (std::size_t k = 0; k < arguments.size(); ++k) v[k] = host::from_bits<ElementType::F64>(arguments[k]);
+    if (row.arity == 2) elementary_array(primitive, v.data(), v.data() + 1, v.data() + 2, 1);
+    else elementary_array(primitive, v.data(), v.data() + 2, 1);
+    return host::to_bits<ElementType::F64>(v[2]);
+  }
   const double first = value_of(type, arguments[0]);
   const double second = row.arity == 2 ? value_of(type, arguments[1]) : 0;
   return round_to(type, real::evaluate(primitive, first, second));

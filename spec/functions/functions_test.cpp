@@ -41,6 +41,11 @@ void check(P p, E type, Bits bits) {
   const double x = oracle::decode(type, bits);
   const double expected = oracle::value(p, type, x);
   const Bits found = elementary(p, type, arguments);
+  // On f64 the nearest number or, where the function lies next to the middle of two, the other one (numerics.md, section 4).
+  if (type == E::F64 && !oracle::same(oracle::decode(type, found), expected)) {
+    ASSERT_LE(oracle::ulps_away(p, x, 0, oracle::decode(type, found)), 0.5001) << name_of(p) << "(" << std::hexfloat << x << ") is not " << oracle::decode(type, found);
+    return;
+  }
   ASSERT_TRUE(oracle::same(oracle::decode(type, found), expected))
       << name_of(p) << " on " << name_of(type) << " of " << x << " (0x" << std::hex << bits << "): got " << oracle::decode(type, found) << " (0x"
       << found << "), expected " << expected;
@@ -55,8 +60,8 @@ TEST_P(EveryFunction, is_correctly_rounded_on_a_sample_of_f32) {
   for (const float x : oracle::f32_samples(12000, 1)) check(GetParam(), E::F32, std::bit_cast<std::uint32_t>(x));
 }
 
-TEST_P(EveryFunction, is_correctly_rounded_on_a_sample_of_f64) {
-  for (const double x : oracle::f64_samples(2000, 2)) check(GetParam(), E::F64, std::bit_cast<std::uint64_t>(x));
+TEST_P(EveryFunction, is_within_half_an_ulp_and_a_ten_thousandth_on_a_sample_of_f64) {
+  for (const double x : oracle::f64_samples(8000, 2)) check(GetParam(), E::F64, std::bit_cast<std::uint64_t>(x));
 }
 
 TEST_P(EveryFunction, gives_the_canonical_nan) {
@@ -90,7 +95,11 @@ TEST(SpecialValues, are_those_of_the_standard) {
       {P::Silu, Inf, Inf},       {P::Silu, -0.0, -0.0},       {P::Mish, -Inf, -0.0},       {P::Mish, Inf, Inf},        {P::Mish, -0.0, -0.0},
       {P::CosTurn, 0.25, 0.0},   {P::CosTurn, -0.25, 0.0},    {P::CosTurn, 0.5, -1},       {P::CosTurn, 3, 1},         {P::CosTurn, Inf, Nan},
       {P::SinTurn, 0.5, 0.0},    {P::SinTurn, -0.5, -0.0},    {P::SinTurn, 0.25, 1},       {P::SinTurn, -0.0, -0.0},   {P::SinTurn, 1e30, 0.0},
-      {P::SinTurn, -Inf, Nan},
+      {P::SinTurn, -Inf, Nan},   {P::Exp10, 3, 1000},         {P::Exp10, -Inf, 0.0},       {P::Exp10, Inf, Inf},       {P::Exp10, -0.0, 1},
+      {P::Exp10, 10, 1e10},      {P::ReciprocalRoot, -0.0, -Inf}, {P::ReciprocalRoot, 0.0, Inf}, {P::ReciprocalRoot, Inf, 0.0}, {P::ReciprocalRoot, -1, Nan},
+      {P::ReciprocalRoot, 16, 0.25}, {P::CubeRoot, -0.0, -0.0}, {P::CubeRoot, -27, -3},   {P::CubeRoot, Inf, Inf},    {P::CubeRoot, -Inf, -Inf},
+      {P::Erfc, -0.0, 1},        {P::Erfc, Inf, 0.0},         {P::Erfc, -Inf, 2},          {P::HardSwish, -Inf, -0.0}, {P::HardSwish, Inf, Inf},
+      {P::HardSwish, -0.0, -0.0}, {P::HardSwish, -3, -0.0},   {P::HardSwish, 3, 3},        {P::HardSwish, -1.5, -0.375},
   };
   for (const Row& r : rows)
     EXPECT_TRUE(oracle::same(on_f32(r.p, r.x), r.y)) << name_of(r.p) << "(" << r.x << ") = " << on_f32(r.p, r.x) << ", expected " << r.y;
@@ -115,6 +124,8 @@ TEST(SpecialValues, of_pow_and_atan2_are_those_of_the_standard) {
       {P::Atan2, 0.0, 0.0, 0.0},      {P::Atan2, -0.0, 0.0, -0.0},     {P::Atan2, -0.0, 1, -0.0},       {P::Atan2, 1, 0, pi / 2},
       {P::Atan2, -1, -0.0, -pi / 2},  {P::Atan2, 1, Inf, 0.0},         {P::Atan2, -1, Inf, -0.0},       {P::Atan2, 1, -Inf, pi},
       {P::Atan2, Inf, 3, pi / 2},     {P::Atan2, -Inf, -Inf, -0x1.2d97c8p+1}, {P::Atan2, Inf, Inf, pi / 4}, {P::Atan2, Nan, 1, Nan},
+      {P::Hypotenuse, -Inf, Nan, Inf}, {P::Hypotenuse, Nan, Inf, Inf}, {P::Hypotenuse, Nan, 1, Nan},   {P::Hypotenuse, -0.0, -0.0, 0.0},
+      {P::Hypotenuse, -3, 4, 5},      {P::Hypotenuse, 0x1p-149, 0.0, 0x1p-149}, {P::Hypotenuse, 0x1p127, 0x1p127, 0x1.6a09e6p+127}, {P::Hypotenuse, 0x1.8p127, 0x1.8p127, Inf},
   };
   for (const Row& r : rows)
     EXPECT_TRUE(oracle::same(on_f32(r.p, r.x, r.y), r.z))

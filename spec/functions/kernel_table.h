@@ -16,9 +16,13 @@ using FloatBlock = bool (*)(const float* x, const float* second, float* y, std::
 // The f64 value: within error_bound of the function relative to it, or NaN, which says: ask the slow way.
 using CoreBlock = void (*)(const float* x, const float* second, double* y, std::size_t count);
 
+// y[i] is the result on f64, but for the payload of NaN.
+using DoubleBlock = void (*)(const double* x, const double* second, double* y, std::size_t count);
+
 struct KernelTable {
   FloatBlock f32[PrimitiveCount];  // null where the primitive is not elementary
   CoreBlock core[PrimitiveCount];
+  DoubleBlock f64[PrimitiveCount];  // null also where no program for f64 is written yet
 };
 
 KernelTable baseline_kernels();

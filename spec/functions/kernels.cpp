@@ -59,7 +59,7 @@ struct Arguments {
   alignas(64) float second[BlockSize];
 };
 
-template <class Load> void fill(float (&block)[BlockSize], std::size_t n, Load load) {
+template <class Float, class Load> void fill(Float (&block)[BlockSize], std::size_t n, Load load) {
   for (std::size_t i = 0; i < n; ++i) block[i] = load(i);
   for (std::size_t i = n; i < std::min(BlockSize, n + 8); ++i) block[i] = 1;
 }
@@ -137,7 +137,18 @@ void on_narrow(Primitive primitive, const Storage<T>* x, const Storage<T>* secon
 }
 
 void on_doubles(Primitive primitive, const double* x, const double* second, double* y, std::size_t count) {
-  index_of(primitive, second == nullptr ? 1 : 2);
+  const kernels::DoubleBlock kernel = table().f64[index_of(primitive, second == nullptr ? 1 : 2)];
+  if (kernel != nullptr) {
+    alignas(64) double first[BlockSize], other[BlockSize], out[BlockSize];
+    for (std::size_t start = 0; start < count; start += BlockSize) {
+      const std::size_t n = std::min(BlockSize, count - start);
+      fill(first, n, [&](std::size_t i) { return x[start + i]; });
+      if (second != nullptr) fill(other, n, [&](std::size_t i) { return second[start + i]; });
+      kernel(first, other, out, n);
+      for (std::size_t i = 0; i < n; ++i) y[start + i] = host::round_to<ElementType::F64>(out[i]);  // the canonical NaN
+    }
+    return;
+  }
   for (std::size_t i = 0; i < count; ++i)
     y[i] = host::round_to<ElementType::F64>(real::nearest_double(real::evaluate(primitive, x[i], second == nullptr ? 0 : second[i])));
 }

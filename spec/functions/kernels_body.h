@@ -11,12 +11,9 @@ namespace ulpian::kernels {
 namespace {
 
 template <Primitive P, class L> inline D<L> core([[maybe_unused]] D<L> x, [[maybe_unused]] D<L> y) {
-  if constexpr (has_program(P)) return program<P, L>(x);
-  else if constexpr (P == Primitive::Power) return pow_core<L>(x, y);
-  else {
-    static_assert(P == Primitive::Atan2);
-    return atan2_core<L>(x, y);
-  }
+  if constexpr (P == Primitive::Power) return pow_core<L>(x, y);
+  else if constexpr (P == Primitive::Atan2) return atan2_core<L>(x, y);  // the first phase; its program needs no second one, and takes longer
+  else return program_on_f32<P, L>(x, y);
 }
 
 template <class L> inline D<L> load(const float* x) {
@@ -25,7 +22,7 @@ template <class L> inline D<L> load(const float* x) {
   return __builtin_convertvector(f, D<L>);
 }
 
-constexpr bool takes_two(Primitive p) { return p == Primitive::Power || p == Primitive::Atan2; }
+constexpr bool takes_two(Primitive p) { return p == Primitive::Power || p == Primitive::Atan2 || p == Primitive::Hypotenuse; }
 
 template <Primitive P, class L> void core_block(const float* x, const float* second, double* y, std::size_t count) {
   for (std::size_t i = 0; i < count; i += L::Count) {
@@ -41,7 +38,7 @@ template <Primitive P, class L> void core_block(const float* x, const float* sec
 template <Primitive P, class L> bool program_block(const float* x, const float*, float* y, std::int32_t*, std::size_t count) {
   using F = typename L::F;
   for (std::size_t i = 0; i < count; i += L::Count) {
-    const D<L> value = program<P, L>(load<L>(x + i));
+    const D<L> value = program_on_f32<P, L>(load<L>(x + i), D<L>{});
     const F rounded = __builtin_convertvector(value != value ? all<L>(__builtin_nan("")) : value, F);
     std::memcpy(y + i, &rounded, sizeof rounded);
   }
@@ -72,12 +69,28 @@ template <Primitive P, class L> bool float_block(const float* x, const float* se
 }
 
 template <Primitive P, class L> constexpr FloatBlock f32_block() {
-  if constexpr (has_program(P) && is_swept(P)) return program_block<P, L>;
+  if constexpr (has_program_on_f32(P) && is_swept(P)) return program_block<P, L>;
   else return float_block<P, L>;
+}
+
+// The bits of the result themselves.
+template <Primitive P, class L> void double_block(const double* x, const double* second, double* y, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += L::Count) {
+    D<L> a, b{};
+    std::memcpy(&a, x + i, sizeof a);
+    if constexpr (takes_two(P)) std::memcpy(&b, second + i, sizeof b);
+    const D<L> value = program_on_f64<P, L>(a, b);
+    std::memcpy(y + i, &value, sizeof value);
+  }
+}
+template <Primitive P, class L> constexpr DoubleBlock f64_block() {
+  if constexpr (has_program_on_f64(P)) return double_block<P, L>;
+  else return nullptr;
 }
 
 template <class L, Primitive... P> KernelTable table_of() {
   KernelTable table{};
+  ((table.f64[static_cast<int>(P)] = f64_block<P, L>()), ...);
   ((table.f32[static_cast<int>(P)] = f32_block<P, L>()), ...);
   ((table.core[static_cast<int>(P)] = core_block<P, L>), ...);
   return table;
@@ -85,9 +98,9 @@ template <class L, Primitive... P> KernelTable table_of() {
 
 template <class L> KernelTable make_table() {
   using P = Primitive;
-  return table_of<L, P::Exp, P::Exp2, P::Expm1, P::Log, P::Log2, P::Log10, P::Log1p, P::Sin, P::Cos, P::Tan, P::Asin, P::Acos, P::Atan, P::Sinh,
-                  P::Cosh, P::Tanh, P::Asinh, P::Acosh, P::Atanh, P::Erf, P::Sigmoid, P::Softplus, P::Softsign, P::Gelu, P::GeluTanh, P::Silu,
-                  P::Mish, P::CosTurn, P::SinTurn, P::Power, P::Atan2>();
+  return table_of<L, P::Exp, P::Exp2, P::Exp10, P::Expm1, P::Log, P::Log2, P::Log10, P::Log1p, P::ReciprocalRoot, P::CubeRoot, P::Sin, P::Cos, P::Tan, P::Asin, P::Acos, P::Atan, P::Sinh,
+                  P::Cosh, P::Tanh, P::Asinh, P::Acosh, P::Atanh, P::Erf, P::Erfc, P::Sigmoid, P::Softplus, P::Softsign, P::Gelu, P::GeluTanh, P::Silu,
+                  P::Mish, P::HardSwish, P::CosTurn, P::SinTurn, P::Power, P::Atan2, P::Hypotenuse>();
 }
 
 }  // namespace

@@ -96,6 +96,22 @@ std::vector<Compilation> compilations() {
   return all;
 }
 
+void expect_equal_compilations(P p, const std::vector<double>& x, const std::vector<double>& second) {
+  const std::vector<Compilation> all = compilations();
+  constexpr std::size_t N = kernels::BlockSize;
+  std::array<double, N> reference{}, other{};
+  const auto index = static_cast<std::size_t>(p);
+  if (all[0].table.f64[index] == nullptr) return;
+  for (std::size_t start = 0; start + N <= x.size(); start += N) {
+    all[0].table.f64[index](&x[start], &second[start], reference.data(), N);
+    for (std::size_t c = 1; c < all.size(); ++c) {
+      all[c].table.f64[index](&x[start], &second[start], other.data(), N);
+      for (std::size_t i = 0; i < N; ++i)
+        ASSERT_TRUE(oracle::same(reference[i], other[i])) << all[c].name << " " << name_of(p) << "(" << std::hexfloat << x[start + i] << ", " << second[start + i] << ")";
+    }
+  }
+}
+
 void expect_equal_compilations(P p, const std::vector<float>& x, const std::vector<float>& second) {
   const std::vector<Compilation> all = compilations();
   constexpr std::size_t N = kernels::BlockSize;
@@ -129,6 +145,10 @@ TEST(Compilations, for_different_machines_give_the_same_bits) {
   for (const P p : oracle::unary_functions()) expect_equal_compilations(p, x, second);
   expect_equal_compilations(P::Power, x, second);
   expect_equal_compilations(P::Atan2, x, second);
+  expect_equal_compilations(P::Hypotenuse, x, second);
+  const std::vector<double> wide = oracle::f64_samples(8192, 12), other(wide.rbegin(), wide.rend());
+  for (const P p : oracle::unary_functions()) expect_equal_compilations(p, wide, other);
+  expect_equal_compilations(P::Hypotenuse, wide, other);
 }
 
 void expect_correct_pairs(P p, const std::vector<float>& x, const std::vector<float>& second) {
@@ -154,6 +174,7 @@ TEST(Pairs, of_anything_round_correctly) {
   std::shuffle(second.begin(), second.end(), std::mt19937_64(8));
   expect_correct_pairs(P::Power, x, second);
   expect_correct_pairs(P::Atan2, x, second);
+  expect_correct_pairs(P::Hypotenuse, x, second);
 }
 
 // Results in range: x^y with y log2 x between -150 and 128, bases near 1 with large exponents among them.
@@ -184,6 +205,24 @@ TEST(Pairs, of_pow_with_small_whole_and_half_exponents_round_correctly) {
       y.push_back(exponent);
     }
   expect_correct_pairs(P::Power, x, y);
+}
+
+// Triangles with whole sides: sums that are squares exactly, of 25 bits with half an ulp of f32 among them; and sides whose square is just lost.
+TEST(Pairs, of_hypot_with_ties_and_lost_squares_round_correctly) {
+  std::mt19937_64 random(11);
+  std::vector<float> x, y;
+  while (x.size() < 60000) {
+    const auto m = static_cast<std::int64_t>(random() % 4000 + 1), n = static_cast<std::int64_t>(random() % 4000 + 1);
+    const float scale = std::ldexp(1.0f, static_cast<int>(random() % 40) - 20);
+    if (m != n && std::abs(m * m - n * n) < 1 << 24 && 2 * m * n < 1 << 24) {
+      x.push_back(static_cast<float>(m * m - n * n) * scale);
+      y.push_back(static_cast<float>(2 * m * n) * scale);
+    }
+    const auto large = static_cast<float>(random() % (1 << 24) + (1 << 24));  // sqrt(a^2 + b^2) = a + b^2 / 2a: near half an ulp for b = 2^12.5 sqrt(a / 2^24)
+    x.push_back(large * scale);
+    y.push_back(static_cast<float>(std::sqrt(2.0 * static_cast<double>(large))) * scale);
+  }
+  expect_correct_pairs(P::Hypotenuse, x, y);
 }
 
 TEST(Arrays, of_any_length_may_be_computed_in_place) {

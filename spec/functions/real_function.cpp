@@ -93,11 +93,18 @@ Cut exactly(double value) {
 
 using Unary = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 
+// rSqrt of -0 is -inf (IEEE 754-2019, 9.2.1), which MPFR has otherwise.
+int reciprocal_root(mpfr_ptr r, mpfr_srcptr x, mpfr_rnd_t m) {
+  return mpfr_zero_p(x) != 0 ? mpfr_ui_div(r, 1, x, m) : mpfr_rec_sqrt(r, x, m);
+}
+
 // Functions that MPFR rounds correctly itself, with the special values of IEEE 754-2019.
 Unary unary_of(Primitive primitive) {
   switch (primitive) {
     case P::Exp: return mpfr_exp;
     case P::Exp2: return mpfr_exp2;
+    case P::Exp10: return mpfr_exp10;
+    case P::CubeRoot: return mpfr_cbrt;
     case P::Expm1: return mpfr_expm1;
     case P::Log: return mpfr_log;
     case P::Log2: return mpfr_log2;
@@ -116,6 +123,8 @@ Unary unary_of(Primitive primitive) {
     case P::Acosh: return mpfr_acosh;
     case P::Atanh: return mpfr_atanh;
     case P::Erf: return mpfr_erf;
+    case P::Erfc: return mpfr_erfc;
+    case P::ReciprocalRoot: return reciprocal_root;
     case P::CosTurn: return [](mpfr_ptr r, mpfr_srcptr x, mpfr_rnd_t m) { return mpfr_cosu(r, x, 1, m); };
     case P::SinTurn: return [](mpfr_ptr r, mpfr_srcptr x, mpfr_rnd_t m) { return mpfr_sinu(r, x, 1, m); };
     default: return nullptr;
@@ -242,6 +251,22 @@ Cut softsign(double x) {
   return cut_of(value, inexact != 0);
 }
 
+// x (x + 3) / 6 between -3 and 3, where 0 and x itself take over. The numerator is exact.
+Cut hard_swish(double x) {
+  if (std::isnan(x)) return Cut{};
+  if (x <= -3) return zero(true);
+  if (x == 0) return zero(std::signbit(x));
+  if (x >= 3) return std::isinf(x) ? infinite(false) : exactly(x);
+  Number argument(53, x);
+  Number numerator(2400);
+  int inexact = mpfr_add_ui(numerator, argument, 3, MPFR_RNDN);
+  inexact |= mpfr_mul(numerator, numerator, argument, MPFR_RNDN);
+  ensure(inexact == 0, "x (x + 3) fits 2400 bits");
+  Number value(CutBits);
+  inexact = mpfr_div_ui(value, numerator, 6, MPFR_RNDZ);
+  return cut_of(value, inexact != 0);
+}
+
 // The leading `bits` of the magnitude of a cut value as an integer multiple of 2^exponent, subnormals of f64 included.
 struct Leading {
   std::uint64_t kept;
@@ -293,6 +318,7 @@ double special_double(const Cut& value) {
 Cut evaluate(Primitive primitive, double first, double second) {
   static thread_local CacheGuard guard;
   if (primitive == P::Softsign) return softsign(first);
+  if (primitive == P::HardSwish) return hard_swish(first);
   if (const Activation function = activation_of(primitive); function.body != nullptr)
     return activation(primitive, function, first);
   Number x(53, first);
@@ -302,8 +328,9 @@ Cut evaluate(Primitive primitive, double first, double second) {
     return cut_of(value, inexact != 0);
   }
   Number y(53, second);
-  ensure(primitive == P::Power || primitive == P::Atan2, "an elementary function");
-  const int inexact = primitive == P::Power ? mpfr_pow(value, x, y, MPFR_RNDZ) : mpfr_atan2(value, x, y, MPFR_RNDZ);
+  const auto function = primitive == P::Power ? mpfr_pow : primitive == P::Atan2 ? mpfr_atan2 : mpfr_hypot;
+  ensure(function != mpfr_hypot || primitive == P::Hypotenuse, "an elementary function");
+  const int inexact = function(value, x, y, MPFR_RNDZ);
   return cut_of(value, inexact != 0);
 }
 

@@ -13,6 +13,9 @@ namespace ulpian::oracle {
 // The correctly rounded result on F64, F32, F16 or BF16, as a double (which holds it exactly). NaN for NaN.
 double value(Primitive primitive, ElementType type, double first, double second = 0);
 
+// |got - the function's value| in units of f64's last place at the value (numerics.md, section 0); infinite where `got` is no number.
+double ulps_away(Primitive primitive, double first, double second, double got);
+
 // Decoding by hand, not by the code under test.
 double decode(ElementType type, std::uint64_t bits);
 std::uint64_t encode_f32(float value);

@@ -124,11 +124,23 @@ void plain(P primitive, mpfr_ptr y, mpfr_srcptr x, mpfr_srcptr second) {
   switch (primitive) {
     case P::Exp: mpfr_exp(y, x, n); return;
     case P::Exp2: mpfr_ui_pow(y, 2, x, n); return;
+    case P::Exp10: mpfr_ui_pow(y, 10, x, n); return;
     case P::Expm1: mpfr_expm1(y, x, n); return;
     case P::Log: mpfr_log(y, x, n); return;
     case P::Log2: mpfr_log2(y, x, n); return;
     case P::Log10: mpfr_log10(y, x, n); return;
     case P::Log1p: mpfr_log1p(y, x, n); return;
+    case P::ReciprocalRoot:
+      mpfr_sqrt(y, x, n);
+      mpfr_ui_div(y, 1, y, n);
+      return;
+    case P::CubeRoot: mpfr_rootn_ui(y, x, 3, n); return;
+    case P::Hypotenuse:
+      mpfr_sqr(y, x, n);
+      mpfr_fma(y, second, second, y, n);
+      mpfr_sqrt(y, y, n);
+      if (mpfr_inf_p(x) || mpfr_inf_p(second)) mpfr_set_inf(y, 1);
+      return;
     case P::Sin: mpfr_sin(y, x, n); return;
     case P::Cos: mpfr_cos(y, x, n); return;
     case P::Tan: mpfr_tan(y, x, n); return;
@@ -142,6 +154,21 @@ void plain(P primitive, mpfr_ptr y, mpfr_srcptr x, mpfr_srcptr second) {
     case P::Acosh: mpfr_acosh(y, x, n); return;
     case P::Atanh: mpfr_atanh(y, x, n); return;
     case P::Erf: mpfr_erf(y, x, n); return;
+    case P::Erfc:
+      mpfr_erf(y, x, n);
+      mpfr_ui_sub(y, 1, y, n);
+      return;
+    case P::HardSwish:  // x times x/6 + 1/2 held between 0 and 1, as ONNX writes it
+      if (mpfr_inf_p(x)) {
+        mpfr_set_d(y, mpfr_signbit(x) ? -0.0 : HUGE_VAL, n);
+        return;
+      }
+      mpfr_add_ui(y, x, 3, n);
+      if (mpfr_sgn(y) < 0) mpfr_set_zero(y, 1);
+      if (mpfr_cmp_ui(y, 6) > 0) mpfr_set_ui(y, 6, n);
+      mpfr_mul(y, y, x, n);
+      mpfr_div_ui(y, y, 6, n);
+      return;
     case P::CosTurn:
       mpfr_mul_2ui(y, x, 1, n);
       mpfr_cospi(y, y, n);
@@ -168,25 +195,47 @@ bool is_activation(P p) {
 
 }  // namespace
 
-double value(Primitive primitive, ElementType type, double first, double second) {
-  if (std::isnan(first) && primitive != P::Power) return first;
+namespace {
+
+// `take` of the value to far more bits than the type has.
+template <class Take> double with_value(Primitive primitive, ElementType type, double first, double second, Take take) {
   if (is_activation(primitive)) {
     const bool far = std::fabs(first) > far_from(primitive, type);
     const mpfr_prec_t bits = far ? 53 : bits_for(primitive, first);
     Real y(bits);
     if (far) mpfr_set_d(y.v, limit(primitive, first), MPFR_RNDN);
     else activation(primitive, first, y.v, bits);
-    return rounded_to(type, y.v);
+    return take(y.v);
   }
   // Every case near a tie of these is either exact or decided within 160 bits (f64: 240); 1 + |x| of softsign needs the range of x.
+  // 1 - erf cancels down to 2^-1100; squares of any exponents add up exactly.
   const bool wide = type == ElementType::F64 || primitive == P::Power;
-  Real y(primitive == P::Softsign && std::fabs(first) < 1 ? 1400 : wide ? 240 : 160);
+  const bool sums = ((primitive == P::Softsign || primitive == P::HardSwish) && std::fabs(first) < 3) || (primitive == P::Erfc && first > 0 && first < 30);
+  Real y(primitive == P::Hypotenuse ? 5000 : sums ? 2400 : wide ? 240 : 160);
   Real x(53);
   Real z(53);
   mpfr_set_d(x.v, first, MPFR_RNDN);
   mpfr_set_d(z.v, second, MPFR_RNDN);
   plain(primitive, y.v, x.v, z.v);
-  return rounded_to(type, y.v);
+  return take(y.v);
+}
+
+}  // namespace
+
+double value(Primitive primitive, ElementType type, double first, double second) {
+  if (std::isnan(first) && primitive != P::Power && primitive != P::Hypotenuse) return first;
+  return with_value(primitive, type, first, second, [&](mpfr_srcptr y) { return rounded_to(type, y); });
+}
+
+double ulps_away(Primitive primitive, double first, double second, double got) {
+  return with_value(primitive, ElementType::F64, first, second, [&](mpfr_srcptr y) {
+    Real error(300);
+    mpfr_sub_d(error.v, y, got, MPFR_RNDN);
+    const mpfr_exp_t exponent = mpfr_regular_p(y) ? std::max<mpfr_exp_t>(mpfr_get_exp(y), -1021) : -1021;
+    mpfr_mul_2si(error.v, error.v, 53 - exponent, MPFR_RNDN);
+    const double away = std::fabs(mpfr_get_d(error.v, MPFR_RNDA));
+    return away == away ? away : std::numeric_limits<double>::infinity();
+  });
 }
 
 double decode(ElementType type, std::uint64_t bits) {
@@ -209,7 +258,7 @@ bool same(double a, double b) {
 
 const std::vector<Primitive>& unary_functions() {
   static const std::vector<Primitive> all{
-      P::Exp,  P::Exp2, P::Expm1, P::Log,   P::Log2,  P::Log10, P::Log1p,   P::Sin,      P::Cos,      P::Tan,  P::Asin,
+      P::Exp,  P::Exp2, P::Exp10, P::ReciprocalRoot, P::CubeRoot, P::Erfc, P::HardSwish, P::Expm1, P::Log,   P::Log2,  P::Log10, P::Log1p,   P::Sin,      P::Cos,      P::Tan,  P::Asin,
       P::Acos, P::Atan, P::Sinh,  P::Cosh,  P::Tanh,  P::Asinh, P::Acosh,   P::Atanh,    P::Erf,      P::Sigmoid, P::Softplus,
       P::Softsign, P::Gelu, P::GeluTanh, P::Silu, P::Mish, P::CosTurn, P::SinTurn};
   return all;

@@ -98,7 +98,7 @@ Value Elaborator::apply_to_number(const Context& c, Position at, Primitive p, co
     case Primitive::ToReal: return x;
     case Primitive::Reciprocal: return number(Exact(1) / a);
     case Primitive::SquareRoot:
-      if (auto r = a.exact_square_root()) return number(*r);
+      if (auto r = a.exact_root(2)) return number(*r);
       break;
     default: break;
   }

@@ -258,15 +258,13 @@ std::optional<Exact> Exact::power(const Exact& base, const Exact& exponent) {
   return *n < 0 ? Exact(1) / result : result;
 }
 
-std::optional<Exact> Exact::exact_square_root() const {
+std::optional<Exact> Exact::exact_root(unsigned n) const {
   if (is_nan() || is_zero()) return *this;
-  if (is_negative()) return std::nullopt;
+  if (is_negative() && n % 2 == 0) return std::nullopt;
   if (is_infinite()) return *this;
   const Rational r = Big::of(*this);
-  for (mpz_ptr part : {mpq_numref(r->value), mpq_denref(r->value)}) {
-    if (mpz_perfect_square_p(part) == 0) return std::nullopt;
-    mpz_sqrt(part, part);
-  }
+  for (mpz_ptr part : {mpq_numref(r->value), mpq_denref(r->value)})
+    if (mpz_root(part, part, n) == 0) return std::nullopt;
   return Big::finish(r);
 }
 

@@ -70,8 +70,8 @@ public:
   static Exact modulo(const Exact& a, const Exact& b);        // a - b * floor(a / b)
   // An integral exponent of magnitude <= 4096, else empty. Anything to the power 0 is 1.
   static std::optional<Exact> power(const Exact& base, const Exact& exponent);
-  // The square root where it is rational, else empty.
-  std::optional<Exact> exact_square_root() const;
+  // The n-th root where it is rational, else empty; of a negative number for odd n alone. n > 0.
+  std::optional<Exact> exact_root(unsigned n) const;
 
   // Rounded once (half to even) to a float type; to an integer type or bool only if integral and in range. Empty where the type has no
   // such value: NaN, an infinity, or what lies beyond the largest value of a type without infinity; zero and less of F8E8M0.

@@ -157,9 +157,11 @@ TEST(Exact, powers_and_roots) {
   EXPECT_EQ(Exact::power(Exact::negative_zero(), Exact(-3)), Exact::infinity(true));
   EXPECT_EQ(Exact::power(Exact(2), Exact(4097)), std::nullopt);
   EXPECT_EQ(Exact::power(Exact(2), Exact::ratio(1, 2)), std::nullopt);
-  EXPECT_EQ(Exact::ratio(9, 16).exact_square_root(), Exact::ratio(3, 4));
-  EXPECT_EQ(Exact(2).exact_square_root(), std::nullopt);
-  EXPECT_EQ(Exact(-4).exact_square_root(), std::nullopt);
+  EXPECT_EQ(Exact::ratio(9, 16).exact_root(2), Exact::ratio(3, 4));
+  EXPECT_EQ(Exact(2).exact_root(2), std::nullopt);
+  EXPECT_EQ(Exact(-4).exact_root(2), std::nullopt);
+  EXPECT_EQ(Exact::ratio(-8, 27).exact_root(3), Exact::ratio(-2, 3));
+  EXPECT_EQ(Exact(9).exact_root(3), std::nullopt);
   EXPECT_EQ(Exact::power_of_two(-3), Exact::ratio(1, 8));
 }
 

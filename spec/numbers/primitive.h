@@ -27,9 +27,10 @@ enum class Primitive : std::uint8_t {
   Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,
   And, Or, Not, IsNan, IsInfinite,
   // elementary functions
-  Exp, Exp2, Expm1, Log, Log2, Log10, Log1p,
+  Exp, Exp2, Exp10, Expm1, Log, Log2, Log10, Log1p,
+  ReciprocalRoot, CubeRoot, Hypotenuse,
   Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
-  Erf, Sigmoid, Softplus, Softsign, Gelu, GeluTanh, Silu, Mish,
+  Erf, Erfc, Sigmoid, Softplus, Softsign, Gelu, GeluTanh, Silu, Mish, HardSwish,
   Atan2,
   CosTurn, SinTurn,  // cosine and sine of a number of turns (arguments of R are exact rationals)
   // between Z, R and the machine types

@@ -23,6 +23,7 @@ using core::None;
 using core::Program;
 using core::Term;
 using core::TermId;
+using core::TensorId;
 using core::TermKind;
 
 struct Unprintable {
@@ -49,7 +50,7 @@ private:
     if (const auto known = names_.find(id); known != names_.end()) return known->second;
     std::string text = print(id);
     const Term& t = p_.term(id);
-    if (t.kind != TermKind::Constant && t.kind != TermKind::Read) {
+    if (text != "x" && text != "y" && t.kind != TermKind::Constant) {
       const std::string name = fmt::format("t{}", names_.size());
       statements_ += fmt::format("  const {} {} = {};\n", type_of(id), name, text);
       text = name;
@@ -64,6 +65,13 @@ private:
       case ElementType::U64: return "U<L>";
       default: refuse(id, "a program computes on f64, i64 and u64");
     }
+  }
+
+  std::string argument(TermId id) const {
+    const auto tensor = static_cast<TensorId>(p_.term(id).data);
+    for (std::size_t k = 0; k < p_.inputs.size(); ++k)
+      if (p_.inputs[k] == tensor) return k == 0 ? "x" : "y";
+    refuse(id, "a program reads its arguments alone");
   }
 
   std::string constant(TermId id) const {
@@ -87,13 +95,15 @@ private:
     const auto a = p_.arguments_of(id);
     switch (t.kind) {
       case TermKind::Constant: return constant(id);
-      case TermKind::Read: return "x";
+      case TermKind::Read: return argument(id);
       case TermKind::Primitive: return primitive(id);
       case TermKind::Select: {
         const std::string c = name_of_term(a[0]), yes = name_of_term(a[1]), no = name_of_term(a[2]);
         return fmt::format("({} ? {} : {})", c, yes, no);
       }
       case TermKind::Cast: {
+        // An argument of f32, in f64: what the vectors hold.
+        if (t.type == ElementType::F64 && p_.term(a[0]).kind == TermKind::Read && p_.term(a[0]).type == ElementType::F32) return argument(a[0]);
         if (static_cast<CastMode>(t.operation) != CastMode::Reinterpret) refuse(id, "of the conversions only `bits` takes one instruction everywhere");
         return fmt::format("({}){}", type_of(id), name_of_term(a[0]));
       }
@@ -163,16 +173,21 @@ private:
   std::string statements_;
 };
 
-std::string function(const language::Specification& specification, const std::string& op) {
+// On f32 what the definition rounds to f32 in the end; on f64 all of it. Empty where the definition has no such type.
+std::optional<std::string> function(const language::Specification& specification, const std::string& op, int arity, ElementType type) {
   language::Call call;
   call.op = op;
   call.version = 1;
-  call.inputs.push_back({.type = ElementType::F64, .extents = {}, .value = std::nullopt, .items = {}});
+  for (int k = 0; k < arity; ++k) call.inputs.push_back({.type = type, .extents = {}, .value = std::nullopt, .items = {}});
   const auto program = language::elaborate(specification, call);
+  if (!program && type == ElementType::F64 && (program.error().kind == ErrorKind::Unsupported || program.error().kind == ErrorKind::Requirement)) return std::nullopt;
   if (!program) throw Unprintable{to_string(program.error())};
   const core::TensorNode& y = program->tensor(program->outputs[0]);
-  if (y.kind != core::TensorKind::Comprehension || y.type != ElementType::F64 || !y.extents.empty()) throw Unprintable{op + ": one f64 is to come out"};
-  return Printer(*program).body(y.body);
+  if (y.kind != core::TensorKind::Comprehension || y.type != type || !y.extents.empty()) throw Unprintable{op + ": one number of the arguments' type is to come out"};
+  if (type == ElementType::F64) return Printer(*program).body(y.body);
+  const Term& t = program->term(y.body);
+  if (t.kind != TermKind::Cast || static_cast<CastMode>(t.operation) != CastMode::Plain) throw Unprintable{op + ": a number of f64, rounded once, is to come out on f32"};
+  return Printer(*program).body(program->arguments_of(y.body)[0]);
 }
 
 // The functions of which every result has been judged: they need no rounding test.
@@ -195,19 +210,31 @@ int generate(const std::string& to, const nlohmann::json& swept, int count, char
   if (!specification) throw Unprintable{to_string(specification.error())};
   std::string out = "// Generated from spec/functions/*.ulp by spec/functions/generator.\n#pragma once\n\n#include \"spec/functions/lanes.h\"\n"
                     "#include \"spec/numbers/primitive.h\"\n\nnamespace ulpian::kernels {\nnamespace {\n\n";
-  std::string choice, has, judged;
+  std::string judged;
+  std::map<ElementType, std::string> choice, has;
   for (const std::string& op : (*specification)->names()) {
     const std::string name = op.substr(op.rfind('.') + 1);
-    const auto primitive = primitive_named(name, 1);
-    if (!primitive || row_of(*primitive).kind != PrimitiveKind::Elementary) throw Unprintable{fmt::format("{}: no elementary function of one argument", op)};
-    out += fmt::format("template <class L> inline D<L> {}_program(D<L> x) {{\n{}}}\n\n", name, function(**specification, op));
-    choice += fmt::format("  if constexpr (P == static_cast<Primitive>({})) return {}_program<L>(x);\n", static_cast<int>(*primitive), name);
+    int arity = 1;
+    auto primitive = primitive_named(name, arity);
+    if (!primitive) primitive = primitive_named(name, arity = 2);
+    if (!primitive || row_of(*primitive).kind != PrimitiveKind::Elementary) throw Unprintable{fmt::format("{}: no elementary function of one or two arguments", op)};
+    for (const ElementType type : {ElementType::F32, ElementType::F64}) {
+      const auto body = function(**specification, op, arity, type);
+      if (!body) continue;
+      out += fmt::format("template <class L> inline D<L> {}_of_{}(D<L> x{}) {{\n{}}}\n\n", name, name_of(type), arity == 2 ? ", D<L> y" : "", *body);
+      const std::string which = fmt::format("P == static_cast<Primitive>({})", static_cast<int>(*primitive));
+      choice[type] += fmt::format("  if constexpr ({}) return {}_of_{}<L>(x{});\n", which, name, name_of(type), arity == 2 ? ", y" : "");
+      has[type] += fmt::format("{}{}", has[type].empty() ? "" : "\n         || ", fmt::format("p == static_cast<Primitive>({})", static_cast<int>(*primitive)));
+    }
     if (swept.contains(name)) judged += fmt::format("    case static_cast<Primitive>({}): return true;\n", static_cast<int>(*primitive));
-    has += fmt::format("    case static_cast<Primitive>({}): return true;\n", static_cast<int>(*primitive));
   }
   out += fmt::format("constexpr bool is_swept(Primitive p) {{\n  switch (p) {{\n{}    default: return false;\n  }}\n}}\n\n", judged);
-  out += fmt::format("constexpr bool has_program(Primitive p) {{\n  switch (p) {{\n{}    default: return false;\n  }}\n}}\n\n", has);
-  out += fmt::format("template <Primitive P, class L> inline D<L> program(D<L> x) {{\n{}}}\n\n}}  // namespace\n}}  // namespace ulpian::kernels\n", choice);
+  for (const ElementType type : {ElementType::F32, ElementType::F64}) {
+    const std::string suffix = fmt::format("on_{}", name_of(type));
+    out += fmt::format("constexpr bool has_program_{}(Primitive p) {{\n  return {};\n}}\n\n", suffix, has[type].empty() ? "false" : has[type]);
+    out += fmt::format("template <Primitive P, class L> inline D<L> program_{}(D<L> x, [[maybe_unused]] D<L> y) {{\n{}}}\n\n", suffix, choice[type]);
+  }
+  out += "}  // namespace\n}  // namespace ulpian::kernels\n";
   std::ofstream file(to, std::ios::binary);
   file << out;
   file.close();
