@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "tools/audit/doubles.h"
 #include "tools/audit/reference.h"
 #include "tools/audit/sweep.h"
 
@@ -27,6 +28,13 @@ SweepOptions sample(std::uint32_t stride) {
   return o;
 }
 
+DoublesOptions doubles(std::uint64_t count, unsigned threads) {
+  DoublesOptions o;
+  o.count = count;
+  o.threads = threads;
+  return o;
+}
+
 // tools/sweep goes through all arguments; here a block in each of 512 parts of them.
 TEST_P(EveryFunction, is_right_on_a_sample_of_all_arguments) {
   const Sweep s = sweep(GetParam(), own(GetParam()), sample(2048));
@@ -34,6 +42,13 @@ TEST_P(EveryFunction, is_right_on_a_sample_of_all_arguments) {
   EXPECT_EQ(s.wrong, 0u) << name_of(GetParam()) << " at " << std::hexfloat << (s.examples.empty() ? 0.0f : std::bit_cast<float>(s.examples[0].argument));
   // The bounds settle nearly all of them; what they leave to MPFR must stay little for a full sweep to end.
   EXPECT_LT(s.singly, s.arguments / 100) << name_of(GetParam());
+}
+
+// `ulpian audit --type f64 --count N` goes on.
+TEST_P(EveryFunction, is_within_its_bound_on_a_sample_of_f64) {
+  const Doubles d = sample_doubles(GetParam(), own_doubles(GetParam()), doubles(20000, 1));
+  EXPECT_TRUE(d.complete);
+  EXPECT_EQ(d.wrong, 0u) << name_of(GetParam()) << " at " << std::hexfloat << (d.examples.empty() ? 0.0 : d.examples[0].argument);
 }
 
 // One result in its last place, in the middle of a block or a turn away.
@@ -81,6 +96,17 @@ TEST(Sweep, tells_a_wrong_sign_of_zero_and_a_wrong_nan) {
   nan.first = 0x7f900000u / Sweep::Block;
   EXPECT_EQ(sweep(Primitive::Sinh, altered, zero).wrong, 1u);
   EXPECT_EQ(sweep(Primitive::Sinh, altered, nan).wrong, Sweep::Block);
+}
+
+// 1 + 2^-53 (1 + 2^-16) lies 2^-17 ULP beyond the middle of 1 and its neighbour: 1 is 0.5 + 2^-17 ULP away, 1 - 2^-53 too far.
+TEST(Doubles, tell_how_far_a_result_is_away) {
+  const double x = 0x1p-53 + 0x1p-69;  // exp(x) = 1 + x + 2^-107
+  const auto always = [](double value) { return [value](const double*, double* y, std::size_t n) { std::fill(y, y + n, value); }; };
+  EXPECT_EQ(distance_of(Primitive::Exp, x, 1 + 0x1p-52), 0.5);
+  EXPECT_NEAR(distance_of(Primitive::Exp, x, 1), 0.5 + 0x1p-17, 0x1p-40);
+  EXPECT_NEAR(distance_of(Primitive::Exp, x, 1 - 0x1p-53), 1 + 0x1p-17, 0x1p-40);
+  EXPECT_EQ(sample_doubles(Primitive::Exp, always(1), doubles(100, 1)).wrong, sample_doubles(Primitive::Exp, always(1), doubles(100, 2)).wrong);
+  EXPECT_GT(sample_doubles(Primitive::Exp, always(1), doubles(100, 1)).wrong, 20u);
 }
 
 // 2 pi by its digits, as fractions of 2^128.

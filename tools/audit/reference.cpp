@@ -71,6 +71,15 @@ Series operator+(const Series& a, double b) { return a + Series::number(b); }
 Series operator*(double a, const Series& b) { return Series::number(a) * b; }
 Series root(const Series& a) { Series s; arb_poly_sqrt_series(s, a, Length, Precision); return s; }
 
+Series cube_root(const Series& a) {
+  Series s;
+  Ball third;
+  arb_set_si(third, 1);
+  arb_div_si(third, third, 3, Precision);
+  arb_poly_pow_arb_series(s, a, third, Length, Precision);
+  return s;
+}
+
 // A function of which the value at the start is known well, and the derivative as a series.
 Series from_derivative(const std::function<void(arb_ptr, arb_srcptr)>& value, const Series& argument, const Series& slope) {
   Series derivative;  // of the argument
@@ -203,11 +212,16 @@ Series by(void (*f)(arb_poly_t, const arb_poly_t, slong, slong), const Series& x
 const std::array Forms{
     Form{Primitive::Exp, SignOf::Positive, exponential, -HUGE_VAL, HUGE_VAL, 1000},
     Form{Primitive::Exp2, SignOf::Positive, [](const Series& x) { return exponential(scaled(x, log_of_two)); }, -HUGE_VAL, HUGE_VAL, 1000},
+    Form{Primitive::Exp10, SignOf::Positive, [](const Series& x) { return exponential(scaled(x, log_of_ten)); }, -HUGE_VAL, HUGE_VAL, 1000},
     Form{Primitive::Expm1, SignOf::Argument, exponential_less_one, -HUGE_VAL, HUGE_VAL, 1000},
     Form{Primitive::Log, SignOf::Values, logarithm, 0},
     Form{Primitive::Log2, SignOf::Values, [](const Series& x) { return scaled(logarithm(x), log_of_two, true); }, 0},
     Form{Primitive::Log10, SignOf::Values, [](const Series& x) { return scaled(logarithm(x), log_of_ten, true); }, 0},
     Form{Primitive::Log1p, SignOf::Argument, logarithm_of_one_plus, -1},
+    Form{Primitive::SquareRoot, SignOf::Positive, root, 0},
+    Form{Primitive::ReciprocalRoot, SignOf::Positive, [](const Series& x) { return Series::number(1) / root(x); }, 0},
+    Form{Primitive::Reciprocal, SignOf::Argument, [](const Series& x) { return Series::number(1) / x; }},
+    Form{Primitive::CubeRoot, SignOf::Argument, [](const Series& x) { return is_negative(x) ? -1 * cube_root(-1 * x) : cube_root(x); }},
     Form{Primitive::Sin, SignOf::Values, [](const Series& x) { return by(arb_poly_sin_series, x); }, -HUGE_VAL, HUGE_VAL, HUGE_VAL, false, Period::TwoPi},
     Form{Primitive::Cos, SignOf::Values, [](const Series& x) { return by(arb_poly_cos_series, x); }, -HUGE_VAL, HUGE_VAL, HUGE_VAL, false, Period::TwoPi},
     Form{Primitive::Tan, SignOf::Values, [](const Series& x) { return by(arb_poly_tan_series, x); }, -HUGE_VAL, HUGE_VAL, HUGE_VAL, false, Period::TwoPi},
@@ -230,6 +244,7 @@ const std::array Forms{
     Form{Primitive::Acosh, SignOf::Values, [](const Series& x) { return from_derivative([](arb_ptr y, arb_srcptr a) { arb_acosh(y, a, Precision); }, x, Series::number(1) / root((x + 1) * (x + -1))); }, 1},
     Form{Primitive::Atanh, SignOf::Argument, [](const Series& x) { return from_derivative([](arb_ptr y, arb_srcptr a) { arb_atanh(y, a, Precision); }, x, Series::number(1) / (Series::number(1) - x * x)); }, -1, 1},
     Form{Primitive::Erf, SignOf::Argument, error_function},
+    Form{Primitive::Erfc, SignOf::Positive, [](const Series& x) { return is_negative(x) ? Series::number(1) + error_function(-1 * x) : complementary_error(x); }},
     Form{Primitive::Sigmoid, SignOf::Positive, sigmoid},
     Form{Primitive::Softplus, SignOf::Positive, [](const Series& x) { return is_positive(x) ? x + logarithm_of_one_plus(exponential(-1 * x)) : logarithm_of_one_plus(exponential(x)); }},
     Form{Primitive::Softsign, SignOf::Argument, [](const Series& x) { return is_negative(x) ? x / (Series::number(1) - x) : x / (x + 1); }},
@@ -246,6 +261,12 @@ const std::array Forms{
            return x * sigmoid(u);
          }},
     Form{Primitive::Silu, SignOf::Argument, [](const Series& x) { return x * sigmoid(x); }},
+    Form{Primitive::HardSwish, SignOf::Argument, [](const Series& x) {
+           if (is_positive(x + -3)) return x;
+           if (is_negative(x + 3)) return Series();
+           if (is_positive(x + 3) && is_negative(x + -3)) return Series::number(1) / Series::number(6) * (x * (x + 3));
+           return Series::number(1) / Series();  // across a corner: judged singly
+         }},
     Form{Primitive::Mish, SignOf::Argument, [](const Series& x) {
            if (is_positive(x)) {
              const Series e = exponential(-1 * x), n = 2 * e + 1, d = n + 2 * (e * e);

@@ -2,7 +2,8 @@
 // else of Ulpian and no library, so that any cross compiler builds it. tools/same-functions compiles, runs and compares.
 //
 //   same_functions list                           its lanes, then each function and its number of arguments
-//   same_functions digests SET FROM TO F...       two digests of each function's results in blocks [FROM, TO) of the set: f32, and the f64 before
+//   same_functions digests SET FROM TO F...       two digests of each function's results in blocks [FROM, TO) of the set: f32, and the f64 before;
+//                                                 in the second also the results on f64, of arguments with more digits than f32 has
 //   same_functions blocks SET FROM TO F           the same of each block
 //   same_functions results SET BLOCK F            each argument of the block, the second argument, the f32, the f64
 //
@@ -94,12 +95,23 @@ public:
         return false;
       }
     }
+    wide_ = {};
+    if (const auto on_f64 = table.f64[index]) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        wide_x_[i] = x[i] * (1 + 0x1.2345p-30);
+        wide_second_[i] = second[i];
+      }
+      for (std::uint32_t start = 0; start < count; start += BlockSize) on_f64(&wide_x_[start], &wide_second_[start], &wide_y_[start], BlockSize);
+      for (std::uint32_t i = 0; i < count; ++i)
+        if (wide_y_[i] != wide_y_[i]) wide_y_[i] = std::numeric_limits<double>::quiet_NaN();
+      wide_ = {wide_y_.data(), count};
+    }
     y_ = {y.data(), count};
     value_ = {value.data(), count};
     return true;
   }
   std::uint64_t f32_digest(std::uint32_t number) const { return digest_of<float>(number, y_); }
-  std::uint64_t f64_digest(std::uint32_t number) const { return digest_of<double>(number, value_); }
+  std::uint64_t f64_digest(std::uint32_t number) const { return digest_of<double>(number, value_) + digest_of<double>(~number, wide_); }
 
   alignas(64) std::array<float, MostArguments> x, second, y;
   alignas(64) std::array<double, MostArguments> value;
@@ -108,8 +120,9 @@ private:
   Primitive primitive_;
   alignas(64) std::array<float, BlockSize> rounded_;
   alignas(64) std::array<std::int32_t, BlockSize> doubtful_;
+  alignas(64) std::array<double, MostArguments> wide_x_, wide_second_, wide_y_;
   std::span<const float> y_;
-  std::span<const double> value_;
+  std::span<const double> value_, wide_;
 };
 
 bool exists(Primitive p) { return kernels::make_table<Widest>().core[static_cast<std::size_t>(p)] != nullptr; }
