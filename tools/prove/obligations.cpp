@@ -122,6 +122,7 @@ private:
     std::uint32_t group = None;                       // within this recurrence
     std::size_t member = 0;
     std::set<TermId> seen;                            // under these conditions, or fewer
+    std::set<TermId> settled;                         // what holds by form, by the ranges
   };
 
   void condition(const core::Condition& c) {
@@ -141,39 +142,47 @@ private:
     return any;
   }
 
-  void walk(TermId id, Context& x) {
-    if (!bears(id)) return;
-    if (!x.seen.insert(id).second) return;
+  // Whether all that it asks holds by form alone, whatever the conditions are: then once is enough, and a nest of selections that share their parts is no
+  // tree of all their branches.
+  bool walk(TermId id, Context& x) {
+    if (!bears(id) || x.settled.contains(id)) return true;
+    if (!x.seen.insert(id).second) return false;
+    const bool by_form = look_at(id, x);
+    if (by_form) x.settled.insert(id);
+    return by_form;
+  }
+
+  bool look_at(TermId id, Context& x) {
     const Term& t = p_.term(id);
     const auto a = p_.arguments_of(id);
+    bool by_form = true;
     switch (t.kind) {
       case TermKind::Select: {
-        walk(a[0], x);
+        by_form = walk(a[0], x);
         const z3::expr c = translator_.truth(a[0], x.scope);
-        under(c, x, [&] { walk(a[1], x); });
-        under(!c, x, [&] { walk(a[2], x); });
-        return;
+        under(c, x, [&] { by_form &= walk(a[1], x); });
+        under(!c, x, [&] { by_form &= walk(a[2], x); });
+        return by_form;
       }
       case TermKind::Read:
-        for (TermId i : a) walk(i, x);
-        read(id, a, x);
-        return;
+        for (TermId i : a) by_form &= walk(i, x);
+        return read(id, a, x) && by_form;
       case TermKind::ReadElse: {
         for (TermId i : a.first(a.size() - 1)) walk(i, x);
         const z3::expr inside = inside_of(id, a.first(a.size() - 1), x);
         under(inside, x, [&] { body_of_read(id, a.first(a.size() - 1), x); });
         under(!inside, x, [&] { walk(a.back(), x); });
-        return;
+        return false;
       }
       case TermKind::Reduce: return reduce(id, x);
-      case TermKind::Fold: return fold(id, x);
-      case TermKind::Nth: return nth(id, x);
+      case TermKind::Fold: fold(id, x); return false;
+      case TermKind::Nth: nth(id, x); return false;
       case TermKind::Choice: {
         walk(a[0], x);
         const bool before = std::exchange(alternative_, true);
         for (TermId b : a.subspan(1)) walk(b, x);
         alternative_ = before;
-        return;
+        return false;
       }
       case TermKind::Primitive:
       case TermKind::Cast:
@@ -182,9 +191,10 @@ private:
       case TermKind::Variable:
       case TermKind::Size:
       case TermKind::Unspecified:
-        for (TermId b : a) walk(b, x);
-        return;
+        for (TermId b : a) by_form &= walk(b, x);
+        return by_form;
     }
+    return false;
   }
 
   template <typename F>
@@ -198,12 +208,13 @@ private:
 
   // Variables over their extents, in order; then `f`.
   template <typename F>
-  void over(std::span<const Variable> variables, std::span<const TermId> extents, Context& x, F f) {
+  bool over(std::span<const Variable> variables, std::span<const TermId> extents, Context& x, F f) {
+    bool by_form = true;  // of the extents
     const std::size_t before = x.conditions.size();
     auto seen = x.seen;
     const Scope outer = x.scope;
     for (std::size_t k = 0; k < variables.size(); ++k) {
-      walk(extents[k], x);
+      by_form &= walk(extents[k], x);
       const z3::expr extent = translator_.integer(extents[k], x.scope);
       bind(variables[k], extents[k], x);
       x.conditions.push_back(translator_.within(x.scope.variables.at(variables[k]), extent));
@@ -213,11 +224,15 @@ private:
     x.conditions.erase(x.conditions.begin() + static_cast<std::ptrdiff_t>(before), x.conditions.end());
     x.scope = outer;
     x.seen = std::move(seen);
+    return by_form;
   }
   void bind(Variable v, TermId extent, Context& x) {
     x.scope.variables.insert_or_assign(v, translator_.fresh(p_.variables[v].name));
     x.scope.known.clear();
-    x.ranges[v] = extent;
+    const auto [known, is_new] = x.ranges.try_emplace(v, extent);
+    if (is_new || known->second == extent) return;
+    known->second = extent;
+    x.settled.clear();
   }
 
   z3::expr inside_of(TermId id, std::span<const TermId> index, Context& x) {
@@ -228,7 +243,8 @@ private:
     return inside;
   }
 
-  void read(TermId id, std::span<const TermId> index, Context& x) {
+  bool read(TermId id, std::span<const TermId> index, Context& x) {
+    bool by_form = true;
     const Term& t = p_.term(id);
     const TensorNode& n = p_.tensor(static_cast<TensorId>(t.data));
     Scope none;
@@ -240,19 +256,24 @@ private:
         o.by_form = true;
         add(std::move(o));
       } else {
+        by_form = false;
         prove(std::move(o), translator_.within(translator_.integer(index[k], x.scope), translator_.integer(n.extents[k], none)), x);
       }
     }
-    body_of_read(id, index, x);
+    return !body_of_read(id, index, x) && by_form;
   }
 
   // What an element that is read asks for itself: earlier members of its recurrence; all of its equation where that does not hold everywhere.
-  void body_of_read(TermId id, std::span<const TermId> index, Context& x) {
+  // Whether there is such a thing.
+  bool body_of_read(TermId id, std::span<const TermId> index, Context& x) {
     const auto tensor = static_cast<TensorId>(p_.term(id).data);
     const TensorNode& n = p_.tensor(tensor);
-    if (n.kind == TensorKind::Recurrence && n.group == x.group) return earlier(id, index, x);
+    if (n.kind == TensorKind::Recurrence && n.group == x.group) {
+      earlier(id, index, x);
+      return true;
+    }
     const bool through = n.kind == TensorKind::Comprehension && (inline_all_ || partial_.count(tensor));
-    if (!through || depth_ > 8) return;
+    if (!through || depth_ > 8) return through;
     std::vector<z3::expr> at;
     for (TermId i : index) at.push_back(translator_.integer(i, x.scope));
     Context inner;
@@ -261,6 +282,7 @@ private:
     ++depth_;
     walk(n.body, inner);
     --depth_;
+    return true;
   }
 
   void earlier(TermId id, std::span<const TermId> index, Context& x) {
@@ -275,19 +297,21 @@ private:
     prove(obligation(ObligationKind::Recurrence, p_.term(id).place, fmt::format("{} before [{}]", text(id), p_.variables[r.variables[0]].name)), before, x);
   }
 
-  void reduce(TermId id, Context& x) {
+  bool reduce(TermId id, Context& x) {
     const core::ReduceView v = p_.reduce(id);
-    if (v.initial != None) walk(v.initial, x);
-    over(v.variables, v.extents, x, [&] {
+    bool by_form = v.initial == None || walk(v.initial, x);
+    const bool extents = over(v.variables, v.extents, x, [&] {
       if (v.filter == None) {
-        for (TermId b : v.bodies) walk(b, x);
+        for (TermId b : v.bodies) by_form &= walk(b, x);
         return;
       }
+      by_form = false;
       walk(v.filter, x);
       under(translator_.truth(v.filter, x.scope), x, [&] {
         for (TermId b : v.bodies) walk(b, x);
       });
     });
+    return by_form && extents;
   }
 
   void fold(TermId id, Context& x) {
@@ -346,8 +370,8 @@ private:
         over(n.variables, n.extents, x, [&] { walk(n.body, x); });
         return;
       }
-      case TensorKind::Where: return over(n.variables, n.domain, x, [&] { walk(n.body, x); });
-      case TensorKind::Measured: return walk(n.body, x);
+      case TensorKind::Where: over(n.variables, n.domain, x, [&] { walk(n.body, x); }); return;
+      case TensorKind::Measured: walk(n.body, x); return;
       case TensorKind::Scatter: return scatter(id, n, x);
       case TensorKind::Input:
       case TensorKind::Literal: return;
