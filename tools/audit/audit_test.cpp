@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "tools/audit/doubles.h"
 #include "tools/audit/reference.h"
+#include "tools/audit/sample.h"
 #include "tools/audit/sweep.h"
 
 namespace ulpian::audit {
@@ -21,15 +21,15 @@ std::vector<Primitive> functions() {
 class EveryFunction : public testing::TestWithParam<Primitive> {};
 std::string function_name(const testing::TestParamInfo<Primitive>& info) { return std::string(name_of(info.param)); }
 
-SweepOptions sample(std::uint32_t stride) {
+SweepOptions every(std::uint32_t stride) {
   SweepOptions o;
   o.stride = stride;
   o.threads = 1;
   return o;
 }
 
-DoublesOptions doubles(std::uint64_t count, unsigned threads) {
-  DoublesOptions o;
+SampleOptions doubles(std::uint64_t count, unsigned threads) {
+  SampleOptions o;
   o.count = count;
   o.threads = threads;
   return o;
@@ -37,7 +37,7 @@ DoublesOptions doubles(std::uint64_t count, unsigned threads) {
 
 // tools/sweep goes through all arguments; here a block in each of 512 parts of them.
 TEST_P(EveryFunction, is_right_on_a_sample_of_all_arguments) {
-  const Sweep s = sweep(GetParam(), own(GetParam()), sample(2048));
+  const Sweep s = sweep(GetParam(), own(GetParam()), every(2048));
   EXPECT_EQ(s.arguments, std::uint64_t{512} * Sweep::Block);
   EXPECT_EQ(s.wrong, 0u) << name_of(GetParam()) << " at " << std::hexfloat << (s.examples.empty() ? 0.0f : std::bit_cast<float>(s.examples[0].argument));
   // The bounds settle nearly all of them; what they leave to MPFR must stay little for a full sweep to end.
@@ -46,7 +46,7 @@ TEST_P(EveryFunction, is_right_on_a_sample_of_all_arguments) {
 
 // `ulpian audit --type f64 --count N` goes on.
 TEST_P(EveryFunction, is_within_its_bound_on_a_sample_of_f64) {
-  const Doubles d = sample_doubles(GetParam(), own_doubles(GetParam()), doubles(20000, 1));
+  const Sample d = sample(GetParam(), ElementType::F64, own_sample(GetParam(), ElementType::F64), doubles(20000, 1));
   EXPECT_TRUE(d.complete);
   EXPECT_EQ(d.wrong, 0u) << name_of(GetParam()) << " at " << std::hexfloat << (d.examples.empty() ? 0.0 : d.examples[0].argument);
 }
@@ -63,7 +63,7 @@ TEST_P(EveryFunction, is_wrong_where_one_result_is_off_by_one) {
     std::vector<float> x(Sweep::Block, at), y(Sweep::Block);
     own(GetParam())(x.data(), y.data());
     right = y[0];
-    SweepOptions o = sample(1);
+    SweepOptions o = every(1);
     o.first = std::bit_cast<std::uint32_t>(at) / Sweep::Block;
     o.count = 1;
     const Sweep s = sweep(GetParam(), altered, o);
@@ -77,7 +77,7 @@ TEST_P(EveryFunction, is_wrong_where_one_result_is_off_by_one) {
 INSTANTIATE_TEST_SUITE_P(Functions, EveryFunction, testing::ValuesIn(functions()), function_name);
 
 TEST(Sweep, has_one_digest_for_any_number_of_threads) {
-  SweepOptions one = sample(4096), three = sample(4096);
+  SweepOptions one = every(4096), three = every(4096);
   three.threads = 3;
   EXPECT_EQ(sweep(Primitive::Exp, own(Primitive::Exp), one).digest, sweep(Primitive::Exp, own(Primitive::Exp), three).digest);
   EXPECT_NE(sweep(Primitive::Exp, own(Primitive::Exp), one).digest, sweep(Primitive::Expm1, own(Primitive::Expm1), one).digest);
@@ -91,7 +91,7 @@ TEST(Sweep, tells_a_wrong_sign_of_zero_and_a_wrong_nan) {
       if (y[i] != y[i]) y[i] = -y[i];
     }
   };
-  SweepOptions zero = sample(1), nan = sample(1);
+  SweepOptions zero = every(1), nan = every(1);
   zero.count = nan.count = 1;
   nan.first = 0x7f900000u / Sweep::Block;
   EXPECT_EQ(sweep(Primitive::Sinh, altered, zero).wrong, 1u);
@@ -99,14 +99,37 @@ TEST(Sweep, tells_a_wrong_sign_of_zero_and_a_wrong_nan) {
 }
 
 // 1 + 2^-53 (1 + 2^-16) lies 2^-17 ULP beyond the middle of 1 and its neighbour: 1 is 0.5 + 2^-17 ULP away, 1 - 2^-53 too far.
-TEST(Doubles, tell_how_far_a_result_is_away) {
+TEST(Samples, tell_how_far_a_result_is_away) {
   const double x = 0x1p-53 + 0x1p-69;  // exp(x) = 1 + x + 2^-107
-  const auto always = [](double value) { return [value](const double*, double* y, std::size_t n) { std::fill(y, y + n, value); }; };
+  const auto always = [](double value) { return [value](const double*, const double*, double* y, std::size_t n) { std::fill(y, y + n, value); }; };
   EXPECT_EQ(distance_of(Primitive::Exp, x, 1 + 0x1p-52), 0.5);
   EXPECT_NEAR(distance_of(Primitive::Exp, x, 1), 0.5 + 0x1p-17, 0x1p-40);
   EXPECT_NEAR(distance_of(Primitive::Exp, x, 1 - 0x1p-53), 1 + 0x1p-17, 0x1p-40);
-  EXPECT_EQ(sample_doubles(Primitive::Exp, always(1), doubles(100, 1)).wrong, sample_doubles(Primitive::Exp, always(1), doubles(100, 2)).wrong);
-  EXPECT_GT(sample_doubles(Primitive::Exp, always(1), doubles(100, 1)).wrong, 20u);
+  EXPECT_EQ(sample(Primitive::Exp, ElementType::F64, always(1), doubles(100, 1)).wrong, sample(Primitive::Exp, ElementType::F64, always(1), doubles(100, 2)).wrong);
+  EXPECT_GT(sample(Primitive::Exp, ElementType::F64, always(1), doubles(100, 1)).wrong, 20u);
+}
+
+class EveryFunctionOfTwo : public testing::TestWithParam<Primitive> {};
+
+TEST_P(EveryFunctionOfTwo, is_within_its_bound_on_a_sample_of_pairs) {
+  for (const ElementType type : {ElementType::F32, ElementType::F64}) {
+    const Sample d = sample(GetParam(), type, own_sample(GetParam(), type), doubles(40000, 1));
+    EXPECT_TRUE(d.complete);
+    EXPECT_EQ(d.wrong, 0u) << name_of(GetParam()) << " at " << std::hexfloat << (d.examples.empty() ? 0.0 : d.examples[0].argument) << ", " << (d.examples.empty() ? 0.0 : d.examples[0].second);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Functions, EveryFunctionOfTwo, testing::Values(Primitive::Power, Primitive::Atan2, Primitive::Hypotenuse), function_name);
+
+// (1 + 2^-52)^2 = 1 + 2^-51 + 2^-104, (1 + 2^-27)^2 = 1 + 2^-26 + 2^-54; 3, 4, 5.
+TEST(Samples, tell_how_far_a_result_of_two_arguments_is_away) {
+  EXPECT_EQ(distance_of(Primitive::Power, 1 + 0x1p-52, 2, 1 + 0x1p-51), 0.5);
+  EXPECT_NEAR(distance_of(Primitive::Power, 1 + 0x1p-27, 2, 1 + 0x1p-26 + 0x1p-52), 0.75, 0x1p-40);
+  EXPECT_NEAR(distance_of(Primitive::Hypotenuse, 3, 4, 5 + 0x1p-49), 2, 0x1p-40);
+  EXPECT_NEAR(distance_of(Primitive::Atan2, 0x1p-30, 1, 0x1p-30 + 0x1p-82), 1 + 0x1p-8 / 3, 0x1p-40);  // t - t^3/3
+  const Sample wrong = sample(Primitive::Power, ElementType::F32, [](const double*, const double*, double* y, std::size_t n) { std::fill(y, y + n, 1.0); }, doubles(100, 1));
+  EXPECT_EQ(wrong.wrong, wrong.not_nearest);
+  EXPECT_GT(wrong.wrong, 20u);
 }
 
 // 2 pi by its digits, as fractions of 2^128.
