@@ -12,6 +12,7 @@
 #include "interp/allowed/allowed.h"
 #include "interp/evaluate/evaluate.h"
 #include "interp/session/examples.h"
+#include "tools/mutants/allowance.h"
 #include "tools/mutants/programs.h"
 
 namespace ulpian::tools {
@@ -24,10 +25,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t MemoryBytes = std::int64_t{1} << 30;
 
-interp::Limits limits_for(double seconds) {
+interp::Limits limits_until(Deadline deadline) {
   interp::Limits limits;
   limits.memory_bytes = MemoryBytes;
-  limits.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  limits.deadline = deadline;
   return limits;
 }
 
@@ -44,7 +45,7 @@ struct Answers {
   bool operator==(const Answers&) const = default;
 };
 
-Answers answers_of(const Specification& specification, const Example& example, const interp::Limits& limits) {
+Answers answers_until(const Specification& specification, const Example& example, const interp::Limits& limits) {
   Answers out;
   // (Operators that hold graphs give no program without their values; what a mutant of them changes is not looked into.)
   language::ElaborationLimits elaboration;
@@ -81,6 +82,10 @@ Answers answers_of(const Specification& specification, const Example& example, c
       for (const interp::Interval& i : pieces) out.allowed += fmt::format("{}:{},{};", place, i.lower, i.upper);
   }
   return out;
+}
+
+Answers answers_of(const Specification& specification, const Example& example, double seconds) {
+  return with_processor_time(seconds, [&](Deadline deadline) { return answers_until(specification, example, limits_until(deadline)); });
 }
 
 // One definition, or the functions of one file with all the definitions in it.
@@ -231,7 +236,14 @@ private:
   Fate fate_of(Subject& s, const Mutation& m, std::vector<std::size_t>& order) {
     auto changed = load(s, m);
     if (!changed) return Fate::Invalid;
-    const interp::Limits limits = limits_for(options_.seconds);
+    const auto fate = with_processor_time(options_.seconds, [&](Deadline deadline) { return noticed(s, changed, order, limits_until(deadline)); });
+    if (fate) return *fate;
+    const Fate survivor = unnoticed(s, *changed);
+    return m.contract && survivor == Fate::Contract ? Fate::AllowedDiffers : survivor;
+  }
+
+  // What the examples say; nothing if all of them hold.
+  static std::optional<Fate> noticed(const Subject& s, const std::shared_ptr<const Specification>& changed, std::vector<std::size_t>& order, const interp::Limits& limits) {
     bool malformed = false, elaborates = false;
     for (std::size_t k = 0; k < order.size(); ++k) {
       const Example& e = s.examples[order[k]];
@@ -250,14 +262,13 @@ private:
       return failure->elaboration == ErrorKind::Limit || failure->evaluation == ErrorKind::Limit ? Fate::OutOfTime : Fate::Noticed;
     }
     if (malformed) return elaborates ? Fate::Noticed : Fate::Invalid;
-    const Fate fate = unnoticed(s, *changed);
-    return m.contract && fate == Fate::Contract ? Fate::AllowedDiffers : fate;
+    return std::nullopt;
   }
 
   Fate unnoticed(Subject& s, const Specification& changed) {
     Fate fate = Fate::Equal;
     for (std::size_t k = 0; k < s.examples.size(); ++k) {
-      const Answers now = answers_of(changed, s.examples[k], limits_for(options_.seconds));
+      const Answers now = answers_of(changed, s.examples[k], options_.seconds);
       const Answers& before = original(s, k);
       if (now.canonical != before.canonical) return Fate::Within;
       if (now.allowed != before.allowed) fate = Fate::AllowedDiffers;
@@ -267,11 +278,11 @@ private:
 
   // Whether the programs differ in anything, for all extents and in settings beside the examples' too.
   Fate compared(Subject& s, const Specification& changed, Fate otherwise) {
-    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
+    const double end = Clocks::processor() + options_.seconds;
     Fate fate = Fate::Same;
     std::size_t known = 0;
     for (std::size_t k = 0; k < s.calls.size(); ++k) {
-      if (Clock::now() > end) return otherwise;
+      if (Clocks::processor() > end) return otherwise;
       const ProgramText& before = original_text(s, k);
       if (!before.known) continue;
       const ProgramText now = text_of(changed, s.calls[k]);
@@ -290,7 +301,7 @@ private:
 
   const Answers& original(Subject& s, std::size_t k) {
     const std::lock_guard lock(s.mutex);
-    if (!s.answers[k]) s.answers[k] = answers_of(*specification_, s.examples[k], limits_for(10 * options_.seconds));
+    if (!s.answers[k]) s.answers[k] = answers_of(*specification_, s.examples[k], 10 * options_.seconds);
     return *s.answers[k];
   }
 

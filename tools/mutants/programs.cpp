@@ -1,10 +1,10 @@
 #include "tools/mutants/programs.h"
 
-#include <chrono>
 #include <map>
 #include <tuple>
 
 #include "spec/core/program.h"
+#include "tools/mutants/allowance.h"
 
 namespace ulpian::tools {
 namespace {
@@ -48,12 +48,10 @@ void keep_canonical(Program& p) {
   p.static_choices.clear();
 }
 
-}  // namespace
-
-ProgramText text_of(const language::Specification& specification, const language::Call& call) {
+ProgramText text_until(const language::Specification& specification, const language::Call& call, Deadline deadline) {
   ProgramText out;
   language::ElaborationLimits limits;
-  limits.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  limits.deadline = deadline;
   auto programs = language::elaborate_all(specification, call, limits);
   if (!programs) {
     const ErrorKind kind = programs.error().kind;
@@ -69,6 +67,12 @@ ProgramText text_of(const language::Specification& specification, const language
     out.canonical += core::to_string(p);
   }
   return out;
+}
+
+}  // namespace
+
+ProgramText text_of(const language::Specification& specification, const language::Call& call) {
+  return with_processor_time(2, [&](Deadline deadline) { return text_until(specification, call, deadline); });
 }
 
 }  // namespace ulpian::tools

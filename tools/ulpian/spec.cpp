@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "interp/session/examples.h"
+#include "spec/core/counted.h"
 #include "spec/language/elaborate.h"
 #include "spec/language/names.h"
 #include "tools/ulpian/command.h"
@@ -169,7 +170,7 @@ int check(const Options& o, const Common& common) {
     fmt::print("{}\n", json{{"operators", names.size()}, {"definitions", definitions}, {"examples", examples}, {"failed", failed}, {"failures", failures}, {"without_examples", untried}}.dump(2, ' ', false, json::error_handler_t::replace));
   else {
     for (const json& name : untried) fmt::print("{} has no example: its text is read, and nothing of it was run\n", printable(name.get<std::string>()));
-    fmt::print("{} operators, {} definitions, {} examples: {}\n", names.size(), definitions, examples,
+    fmt::print("{}, {}, {}: {}\n", counted(names.size(), "operator"), counted(definitions, "definition"), counted(examples, "example"),
                failed ? fmt::format("{} fail", failed) : untried.empty() ? "all hold" : fmt::format("{} without examples", untried.size()));
   }
   return failed ? UsageError : untried.empty() ? Success : Undecided;
