@@ -94,7 +94,7 @@ std::optional<DotRead> Planner::plain_read(NodeId id) const {
 // Whether the contraction goes without packing; then the plan says how.
 bool Planner::direct_dot(DotPlan& plan, NodeId row, NodeId lane, std::span<const VariableId> binders) const {
   const DotKernels kernels = dot_kernels(plan.type, options_.instructions);
-  if (kernels.direct == nullptr || plan.lane_axes.empty() || plan.positions < 1 || plan.positions > DotBlock) return false;
+  if (kernels.direct == nullptr || plan.lane_axes.empty() || plan.positions < 1 || plan.positions > options_.dot_block) return false;
   if (plan.rows * plan.positions * bytes_of(plan.type) > MostRowBytes) return false;
   auto r = plain_read(row), l = plain_read(lane);
   if (!r || !l || !r->checks.empty() || nodes_[row].type != plan.type || nodes_[lane].type != plan.type) return false;

@@ -69,7 +69,7 @@ bool Planner::prefers_dot(NodeId reduce, const Scope& axes) {
   const Parts p = part(nodes_, reduce, axes);
   for (VariableId v : axes)
     if (nodes_.variable_data(v).extent == 0) return false;
-  if (filter) return k <= DotBlock && filtered_side(nodes_, p) != 0 && std::min(p.a_volume, p.b_volume) >= 1;
+  if (filter) return k <= static_cast<double>(options_.dot_block) && filtered_side(nodes_, p) != 0 && std::min(p.a_volume, p.b_volume) >= 1;
   const double most = std::max(p.a_volume, p.b_volume), least = std::min(p.a_volume, p.b_volume);
   if (k < 1 || most < 8) return false;
   if (contraction(reduce, axes).plan.direct) return true;

@@ -240,7 +240,7 @@ private:
       kept = reinterpret_cast<const T*>(s_.lanes_packed[s_.lanes_packed.size() > 1 ? static_cast<std::size_t>(b) : 0].get()) + first * p_.positions;
     // One set of sums per unfinished level of the tree over blocks of positions.
     const std::int64_t area = p_.rows * step;
-    const std::int64_t parts = (p_.positions + DotBlock - 1) / DotBlock, longest = std::min(p_.positions, DotBlock);
+    const std::int64_t most = runner_.options().dot_block, parts = (p_.positions + most - 1) / most, longest = std::min(p_.positions, most);
     std::int64_t levels = 1;
     while ((std::int64_t{1} << (levels - 1)) < parts) ++levels;
     T* sums = reinterpret_cast<T*>(grown(worker.sums, worker.sums_size, static_cast<std::size_t>(area * (levels + 1)) * sizeof(T)).get());
@@ -255,29 +255,26 @@ private:
       if (marks_) mark(b, first, count, worker.marks);
       return;
     }
-    const auto add = [&](T* to, const T* more) {
-      for (std::int64_t k = 0; k < area; ++k) to[k] = to[k] + more[k];
+    const auto add = [&](const T* earlier, T* to) {
+      for (std::int64_t k = 0; k < area; ++k) to[k] = earlier[k] + to[k];
     };
+    std::vector<T*> at(static_cast<std::size_t>(levels) + 1);  // of each level, and of the part at work
+    for (std::size_t l = 0; l < at.size(); ++l) at[l] = sums + static_cast<std::int64_t>(l) * area;
     // The tree is a binary counter of finished parts.
     for (std::int64_t part = 0; part < parts; ++part) {
-      T* fresh = parts == 1 ? sums : sums + levels * area;
-      const std::int64_t from = part * DotBlock, to = std::min(p_.positions, from + DotBlock);
+      const std::int64_t from = part * most, to = std::min(p_.positions, from + most);
       runner_.check_limits_now_and_then(part);
       if (!kept) pack_lanes_of(*frame, p_.lane, from, to - from, first, count, padded, packed, nullptr);
-      multiply(rows, kept ? kept + from * padded : packed, from, to, padded, fresh, step);
-      if (parts == 1) break;
-      int l = 0;
-      for (; (part >> l & 1) != 0; ++l) {
-        add(sums + l * area, fresh);
-        std::copy_n(sums + l * area, area, fresh);
-      }
-      std::copy_n(fresh, area, sums + l * area);
+      multiply(rows, kept ? kept + from * padded : packed, from, to, padded, at.back(), step);
+      std::size_t l = 0;
+      for (; (part >> l & 1) != 0; ++l) add(at[l], at.back());
+      std::swap(at[l], at.back());
     }
     T* total = nullptr;
-    for (int l = 0; (parts >> l) != 0; ++l) {
+    for (std::size_t l = 0; (parts >> l) != 0; ++l) {
       if ((parts >> l & 1) == 0) continue;
-      if (total) add(sums + l * area, total);
-      total = sums + l * area;
+      if (total) add(at[l], total);
+      else total = at[l];
     }
     write(b, first, count, total, step);
   }

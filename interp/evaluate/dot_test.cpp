@@ -1,5 +1,6 @@
 // Contractions of every shape: the blocked kernel against the scalar evaluator, in every configuration.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -112,6 +113,47 @@ TEST(Contraction, OfOtherTypes) {
 TEST(Contraction, StartsANewAccumulatorEvery4096Positions) {
   for (const std::int64_t k : {4096, 4097, 8193, 12289})
     for (std::uint64_t seed = 200; seed < 204; ++seed) contraction(seed + static_cast<std::uint64_t>(k), k, E::F32, E::F32);
+}
+
+// Accumulators of fewer terms, as bounds want them (Options::dot_block): every way to evaluate a dot keeps to it.
+TEST(Contraction, StartsAnewAfterAsManyPositionsAsItIsTold) {
+  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{9, 40}, {1, 40}, {3, 1}, {1, 1}}) {
+    const std::int64_t n = 700, most = 64;
+    Numbers random(static_cast<std::uint64_t>(rows * 100 + columns));
+    for (const E type : {E::F64, E::F32}) {
+      Maker m;
+      const Variable i = m.fresh("i"), j = m.fresh("j"), k = m.fresh("k");
+      const TensorId a = m.input("a", type, {m.integer(rows), m.integer(n)}), b = m.input("b", type, {m.integer(n), m.integer(columns)});
+      const std::vector<std::optional<Tensor>> inputs{random.tensor(type, {rows, n}), random.tensor(type, {n, columns})};
+      const TermId of_a[2] = {m.variable(i), m.variable(k)}, of_b[2] = {m.variable(k), m.variable(j)}, bodies[2] = {m.read(a, of_a), m.read(b, of_b)};
+      const TermId extent = m.integer(n);
+      const TermId dot = m.reduce(ReduceKind::Dot, type, std::span(&k, 1), std::span(&extent, 1), None, false, None, bodies);
+      m.output(m.each("y", {i, j}, {m.integer(rows), m.integer(columns)}, dot));
+      for (Configuration c : configurations()) {
+        c.options.dot_block = most;
+        const auto plan = Plan::make(m.program(), c.options);
+        ASSERT_TRUE(plan.ok());
+        const auto y = plan->run(inputs);
+        ASSERT_TRUE(y.ok());
+        for (std::int64_t r = 0; r < rows; ++r)
+          for (std::int64_t s = 0; s < columns; ++s) {
+            std::vector<double> sums;
+            const auto once = [&](double x) { return type == E::F32 ? static_cast<double>(static_cast<float>(x)) : x; };
+            for (std::int64_t p = 0; p < n; ++p) {
+              if (p % most == 0) sums.push_back(0);
+              const double x = to_double(type, inputs[0]->at(r * n + p)), z = to_double(type, inputs[1]->at(p * columns + s));
+              sums.back() = type == E::F32 ? static_cast<double>(std::fmaf(static_cast<float>(x), static_cast<float>(z), static_cast<float>(sums.back()))) : std::fma(x, z, sums.back());
+            }
+            while (sums.size() > 1) {  // left-full: neighbours in pairs, an odd one goes up as it is
+              std::vector<double> above;
+              for (std::size_t t = 0; t < sums.size(); t += 2) above.push_back(t + 1 < sums.size() ? once(sums[t] + sums[t + 1]) : sums[t]);
+              sums = above;
+            }
+            ASSERT_EQ(to_double(type, (*y)[0]->at(r * columns + s)), sums[0]) << c.name << " " << r << " " << s;
+          }
+      }
+    }
+  }
 }
 
 // A convolution with padding, strides, dilations and groups, written as the definition of Conv writes it. 1 if it goes without packing.

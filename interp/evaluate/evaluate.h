@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "interp/canonical/canonical.h"
 #include "interp/evaluate/kernels.h"
 #include "interp/limits.h"
 #include "spec/core/diagnostic.h"
@@ -16,7 +17,7 @@
 namespace ulpian::interp {
 
 namespace block {
-// None of these changes a bit; tests vary them.
+// None of these changes a bit but dot_block; tests vary them.
 struct Options {
   Instructions instructions = best_instructions();
   std::int64_t lanes = 1024;       // at most so many at once; a power of two
@@ -24,6 +25,7 @@ struct Options {
   bool fast_dot = true;            // the blocked kernel
   bool rows = true;                // reductions across lanes
   bool split = true;               // tensors filled part by part
+  std::int64_t dot_block = DotBlock;  // terms that one accumulator of a dot takes: the definition's number; fewer only where bounds are wanted, not its bits
   double work_per_thread = 200000; // instructions times lanes that are worth a thread's start
   bool member_poison = false;      // members of recurrences carry masks (set by the planner where they need them)
 };

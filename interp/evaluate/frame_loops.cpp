@@ -226,7 +226,7 @@ void Frame::dot_loop(const Loop& l, std::int64_t leaves) {
   std::memset(any, 0, static_cast<std::size_t>(n));
   start(true);
   for_each_leaf(l, [&](std::int64_t position) {
-    if (position > 0 && position % DotBlock == 0) {
+    if (position > 0 && position % tape_.dot_block == 0) {
       finish();
       start(false);
     }
@@ -244,7 +244,7 @@ void Frame::dot_loop(const Loop& l, std::int64_t leaves) {
         if (!keep || keep[k]) store(sum, k, width, fused_multiply_add(l.type, load(a, k, width), load(b, k, width), load(sum, k, width)));
     }
     if (keep) for (std::int64_t k = 0; k < n; ++k) some[k] |= keep[k];
-    else if (position % DotBlock == 0) std::memset(some, 1, static_cast<std::size_t>(n));
+    else if (position % tape_.dot_block == 0) std::memset(some, 1, static_cast<std::size_t>(n));
     loop_poison(l, n);
   });
   (void)leaves;

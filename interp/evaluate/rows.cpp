@@ -217,12 +217,12 @@ private:
       r.some = true;
     }
     if (type_ == ElementType::F32 && !keep) {
-      dot_chain(reinterpret_cast<const float*>(body), reinterpret_cast<const float*>(second), n, r.position, r.sum, r.some, r.blocks);
+      dot_chain(reinterpret_cast<const float*>(body), reinterpret_cast<const float*>(second), n, s_.tape.dot_block, r.position, r.sum, r.some, r.blocks);
       r.position += n;
       return;
     }
     for (std::int64_t k = 0; k < n; ++k, ++r.position) {
-      if (r.position > 0 && r.position % DotBlock == 0) {
+      if (r.position > 0 && r.position % s_.tape.dot_block == 0) {
         r.blocks.push_back(r.some ? std::optional(r.sum) : std::nullopt);
         r.sum = 0;
         r.some = false;
@@ -288,10 +288,11 @@ void Runner::reduce_rows(const Step& s, Frame& f, std::int64_t first_row, std::i
   finish(first_row);
 }
 
-void Runner::dot_chain(const float* a, const float* b, std::int64_t n, std::int64_t position, Bits& sum, bool& some, std::vector<std::optional<Bits>>& blocks) {
+void Runner::dot_chain(const float* a, const float* b, std::int64_t n, std::int64_t dot_block, std::int64_t position, Bits& sum, bool& some,
+                       std::vector<std::optional<Bits>>& blocks) {
   float acc = std::bit_cast<float>(static_cast<std::uint32_t>(sum));
   for (std::int64_t k = 0; k < n; ++k, ++position) {
-    if (position > 0 && position % DotBlock == 0) {
+    if (position > 0 && position % dot_block == 0) {
       blocks.emplace_back(some ? std::optional<Bits>(std::bit_cast<std::uint32_t>(acc)) : std::nullopt);
       acc = 0;
     }
@@ -346,7 +347,7 @@ void Runner::compact_row(const Step& s, Frame& f, std::int64_t row, RowState& st
     std::vector<std::optional<Bits>> blocks(1);
     if (initial) blocks[0] = initial;
     for (std::int64_t k = 0; k < n; ++k) {
-      if (k > 0 && k % DotBlock == 0) blocks.emplace_back();
+      if (k > 0 && k % s.tape.dot_block == 0) blocks.emplace_back();
       if (!state.keep[static_cast<std::size_t>(k)]) continue;
       blocks.back() = fused_multiply_add(type, load(state.leaves.data(), k, body_width), load(state.second.data(), k, body_width), blocks.back().value_or(0));
     }

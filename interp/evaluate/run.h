@@ -77,7 +77,8 @@ private:
   class RowWork;
   void reduce_rows(const Step& step, Frame& frame, std::int64_t row, std::int64_t rows, RowState& state);
   void compact_row(const Step& step, Frame& frame, std::int64_t row, RowState& state);
-  static void dot_chain(const float* a, const float* b, std::int64_t n, std::int64_t position, Bits& sum, bool& some, std::vector<std::optional<Bits>>& blocks);
+  static void dot_chain(const float* a, const float* b, std::int64_t n, std::int64_t dot_block, std::int64_t position, Bits& sum, bool& some,
+                        std::vector<std::optional<Bits>>& blocks);
   void charge(Cell& cell, std::int64_t bytes);
 
   const core::Program& program_;

@@ -32,7 +32,9 @@ Tape Planner::tape_of(std::vector<NodeId> roots, const Scope& axes, std::size_t 
     if (nodes_.variable_data(axes[k]).extent != 1) request.axes.push_back({axes[k], nodes_.variable_data(axes[k]).extent});
   }
   request.context = around_.context;
-  return compile(nodes_, request, options_.instructions);
+  Tape tape = compile(nodes_, request, options_.instructions);
+  tape.dot_block = options_.dot_block;
+  return tape;
 }
 
 // Appends the step, to the recurrence's if it varies there; notes what it reads and what its result may hold.

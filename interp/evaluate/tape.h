@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "interp/canonical/canonical.h"
 #include "interp/evaluate/kernels.h"
 #include "interp/evaluate/nodes.h"
 
@@ -131,6 +132,7 @@ struct Tape {
   std::vector<Loop> loops;
   std::vector<std::uint32_t> origins;  // places that poison can come from; mark k + 1
   std::vector<VariableId> context;     // uniform slots below this size are variables of the step's surroundings
+  std::int64_t dot_block = DotBlock;   // Options::dot_block
   std::uint16_t uniform_slots = 0;
   std::size_t scratch_per_lane = 0;
   double cost = 1;                     // rough number of instructions per lane

@@ -1,6 +1,8 @@
 // How fast the ideal answer of f32 matrix products and sums is, beside the canonical one; one thread.
 #include <benchmark/benchmark.h>
 
+#include <array>
+#include <ctime>
 #include <random>
 
 #include "interp/ideal/ideal.h"
@@ -49,36 +51,43 @@ struct Case {
     b.program().outputs.push_back(b.add(std::move(y)));
     b.program().output_names.emplace_back("y");
   }
-  void run(benchmark::State& state, bool ideal) {
+  // The ideal answer and the canonical one in turns, so that both meet the same machine; the quickest of each counts in `share`.
+  void run(benchmark::State& state) {
     const core::Program program = b.finish();
     const auto plan = Plan::make(program);
     auto canonical = plan->run(inputs);
     std::int64_t asked = 0;
+    std::array<double, 2> best{1e9, 1e9};
+    const auto timed = [&](double& least, auto work) {
+      const auto from = std::clock();  // of the processor: others may use the machine, too
+      auto out = work();
+      least = std::min(least, static_cast<double>(std::clock() - from) / CLOCKS_PER_SEC);
+      benchmark::DoNotOptimize(out);
+      return out;
+    };
     for (auto _ : state) {
-      if (ideal) {
-        auto out = ideal_answer(program, inputs, *canonical);
-        if (!out) return state.SkipWithError(to_string(out.error()).c_str());
-        asked = out->by_elements;
-        benchmark::DoNotOptimize(out);
-      } else {
-        auto out = plan->run(inputs);
-        benchmark::DoNotOptimize(out);
-      }
+      auto out = timed(best[0], [&] { return ideal_answer(program, inputs, *canonical); });
+      if (!out) return state.SkipWithError(to_string(out.error()).c_str());
+      asked = out->by_elements;
+      (void)timed(best[1], [&] { return plan->run(inputs); });
     }
-    if (ideal) state.counters["by_elements_percent"] = 100.0 * static_cast<double>(asked) / static_cast<double>((*canonical)[0]->size());
+    state.counters["by_elements_percent"] = 100.0 * static_cast<double>(asked) / static_cast<double>((*canonical)[0]->size());
+    state.counters["canonical_ms"] = 1e3 * best[1];
+    state.counters["ideal_ms"] = 1e3 * best[0];
+    state.counters["share"] = best[1] / best[0];
   }
 };
 
-// Arguments: the extent, and whether the ideal answer is asked for.
+// Argument: the extent.
 void matrix_product(benchmark::State& state) {
   Case c;
   const std::int64_t n = state.range(0);
   const TensorId a = c.input({n, n}), b = c.input({n, n});
   const Variable i = c.b.fresh("i"), j = c.b.fresh("j"), k = c.b.fresh("k");
   c.output({i, j}, {n, n}, ReduceKind::Dot, k, n, {c.read(a, {i, k}), c.read(b, {k, j})});
-  c.run(state, state.range(1) != 0);
+  c.run(state);
 }
-BENCHMARK(matrix_product)->ArgsProduct({{256, 512}, {0, 1}})->Unit(benchmark::kMicrosecond);
+BENCHMARK(matrix_product)->Arg(256)->Arg(512)->Arg(1024)->Unit(benchmark::kMicrosecond);
 
 void sums(benchmark::State& state) {
   Case c;
@@ -86,9 +95,9 @@ void sums(benchmark::State& state) {
   const TensorId a = c.input({n, n});
   const Variable i = c.b.fresh("i"), k = c.b.fresh("k");
   c.output({i}, {n}, ReduceKind::Sum, k, n, {c.read(a, {i, k})});
-  c.run(state, state.range(1) != 0);
+  c.run(state);
 }
-BENCHMARK(sums)->ArgsProduct({{1024}, {0, 1}})->Unit(benchmark::kMicrosecond);
+BENCHMARK(sums)->Arg(1024)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace ulpian::interp

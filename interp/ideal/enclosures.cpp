@@ -75,7 +75,9 @@ public:
     std::vector<TermId> index;
     for (std::size_t d = 0; d < n.variables.size(); ++d) {
       const TermId at[2] = {b_.variable(i), b_.integer(static_cast<std::int64_t>(d))};
-      index.push_back(b_.primitive(P::ToInteger, b_.read(places, at)));
+      // Held inside, as they are anyway: what is known to lie inside is read without asking.
+      const TermId last = b_.primitive(P::Subtract, copy(n.extents[d]), b_.integer(1));
+      index.push_back(b_.primitive(P::Maximum, b_.integer(0), b_.primitive(P::Minimum, b_.primitive(P::ToInteger, b_.read(places, at)), last)));
     }
     single_ = few_ = true;
     const Number x = in_place(n, index);
@@ -404,11 +406,11 @@ private:
   TermId chain(const core::ReduceView& r, const std::vector<TermId>& extents) {
     TermId n = b_.integer(1);
     for (std::size_t k = 0; k < extents.size(); ++k) {
-      if (!p_.free_of(r.extents[k]).empty()) return f64((DotBlock + 66) * 0x1p-53);
-      n = b_.primitive(P::Multiply, n, b_.primitive(P::Minimum, extents[k], b_.integer(DotBlock)));
-      n = b_.primitive(P::Minimum, n, b_.integer(DotBlock));
+      if (!p_.free_of(r.extents[k]).empty()) return f64((EnclosingDotBlock + 66) * 0x1p-53);
+      n = b_.primitive(P::Multiply, n, b_.primitive(P::Minimum, extents[k], b_.integer(EnclosingDotBlock)));
+      n = b_.primitive(P::Minimum, n, b_.integer(EnclosingDotBlock));
     }
-    return scaled(0x1p-53, add(b_.cast(E::F64, n, CastMode::Plain), f64(66)));
+    return scaled(0x1p-53, add(b_.cast(E::F64, n, CastMode::Plain), f64(tree(r) * 0x1p53)));
   }
 
   // sum |x y| <= sqrt(sum x^2) sqrt(sum y^2), each sum once for all elements that share it: what makes a matrix product cheap. None where a

@@ -25,6 +25,9 @@ std::optional<Enclosing> enclosing(const core::Program& program, const Nearnesse
 // indices; it has the two outputs f64[count], values[output] and radii[output].
 std::optional<Enclosing> enclosing_at(const core::Program& program, const Nearnesses& near, std::size_t output, std::int64_t count);
 
+// The dots of these programs are summed in shorter chains than the definition's (block::Options::dot_block), which are off by less.
+inline constexpr std::int64_t EnclosingDotBlock = 512;
+
 // Radii are computed in f64, too: the true ones are less by this much more.
 inline constexpr double RadiusSlack = 0x1p-30;
 

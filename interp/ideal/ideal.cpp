@@ -1,7 +1,10 @@
 #include "interp/ideal/ideal.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -16,63 +19,71 @@ namespace {
 constexpr std::int64_t WorkOfStep = 100;
 constexpr double Largest = std::numeric_limits<double>::max();
 
-// Per element whether it is decided.
-using Decided = std::vector<bool>;
+// The positions of elements, ascending.
+using Positions = std::vector<std::int64_t>;
 
-// Both ends of an interval around a number of f64, rounded to one type. An end is off by an ulp of f64 at most, which the radius is enlarged by.
-template <typename Round>
-Decided settle(const Tensor& values, const Tensor& radii, Tensor& answer, Round round) {
-  const double *v = values.data<double>(), *r = radii.data<double>();
-  Decided out(static_cast<std::size_t>(values.size()));
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    const double magnitude = v[k] < 0 ? -v[k] : v[k], radius = r[k] == 0 ? 0 : r[k] * (1 + 2 * RadiusSlack) + magnitude * 0x1p-51;
-    if (!(magnitude <= Largest) || !(radius <= Largest)) continue;
-    // Without a radius the number itself, a zero with its sign.
-    out[k] = round(k, radius == 0 ? v[k] : v[k] - radius, radius == 0 ? v[k] : v[k] + radius, answer);
-  }
-  return out;
+// An interval of f64 around a number; empty where there is none. An end is off by an ulp of f64 at most, which the radius is enlarged by.
+std::optional<std::pair<double, double>> interval(double value, double radius) {
+  const double magnitude = std::abs(value);
+  // Without a radius the number itself, a zero with its sign.
+  if (radius == 0 && magnitude <= Largest) return std::pair{value, value};
+  radius = radius * (1 + 2 * RadiusSlack) + magnitude * 0x1p-51;
+  if (!(magnitude <= Largest) || !(radius <= Largest)) return std::nullopt;
+  return std::pair{value - radius, value + radius};
 }
 
-Decided settle(const core::Program& program, std::size_t output, const Tensor& values, const Tensor& radii, Tensor& answer) {
+// Where both ends of an interval round to one element, that one; the positions of the others.
+Positions settle(const Tensor& values, const Tensor& radii, Tensor& answer, CastMode mode) {
+  Positions left;
+  const double *v = values.data<double>(), *r = radii.data<double>();
   const ElementType type = answer.type();
-  const CastMode mode = RealElements::ending(program, output);
-  if (type == ElementType::F32 && mode == CastMode::Plain) {
-    auto* to = answer.writable<float>();
-    return settle(values, radii, answer, [&](std::size_t k, double low, double high, Tensor&) {
-      const auto a = static_cast<float>(low), b = static_cast<float>(high);
-      if (std::bit_cast<std::uint32_t>(a) != std::bit_cast<std::uint32_t>(b)) return false;
-      to[k] = a;
-      return true;
-    });
+  const auto one = [&](std::int64_t k) {
+    const auto ends = interval(v[k], r[k]);
+    const Bits low = ends ? from_double(type, ends->first, mode) : 0;
+    if (ends && low == from_double(type, ends->second, mode)) answer.set(k, low);
+    else left.push_back(k);
+  };
+  if (type != ElementType::F32 || mode != CastMode::Plain) {
+    for (std::int64_t k = 0; k < values.size(); ++k) one(k);
+    return left;
   }
-  return settle(values, radii, answer, [&](std::size_t k, double low, double high, Tensor& t) {
-    const Bits a = from_double(type, low, mode);
-    if (a != from_double(type, high, mode)) return false;
-    t.set(static_cast<std::int64_t>(k), a);
-    return true;
-  });
+  // Most elements of f32 are decided: a group without a branch, and one by one where something in it is not.
+  constexpr std::int64_t Group = 32;
+  auto* to = answer.writable<float>();
+  for (std::int64_t first = 0; first < values.size(); first += Group) {
+    const std::int64_t n = std::min(Group, values.size() - first);
+    std::uint32_t apart = 0;
+    double no_number = 0;
+    for (std::int64_t k = first; k < first + n; ++k) {
+      const double radius = r[k] * (1 + 2 * RadiusSlack) + std::abs(v[k]) * 0x1p-51;
+      const auto low = static_cast<float>(v[k] - radius), high = static_cast<float>(v[k] + radius);
+      apart |= std::bit_cast<std::uint32_t>(low) ^ std::bit_cast<std::uint32_t>(high);
+      no_number += radius - radius;  // NaN where the value or the radius is not finite
+      to[k] = low;
+    }
+    if (apart == 0 && no_number == 0) continue;
+    for (std::int64_t k = first; k < first + n; ++k) one(k);
+  }
+  return left;
 }
 
 // The quick way: what enclosures.h covers, and where both ends of an interval round to one element.
 class Quick {
 public:
   Quick(const core::Program& program, std::span<const std::optional<Tensor>> inputs, const Limits& limits, const block::Options& options)
-      : p_(program), inputs_(inputs), limits_(limits), options_(options), near_(nearnesses(program)) {}
+      : p_(program), inputs_(inputs), limits_(limits), options_(with_short_dots(options)), near_(nearnesses(program)) {}
 
   bool canonical_is_ideal(std::size_t output) const { return near_.decides(p_, output); }
 
-  // Fills what it decides. What it cannot do within the limits is done one by one, within the same.
-  Decided decide(std::size_t output, Tensor& answer) {
-    Decided out(static_cast<std::size_t>(answer.size()));
+  // Fills what it decides; the positions of the rest, which have no value yet. What it cannot do within the limits is done one by one, within the same.
+  Positions decide(std::size_t output, Tensor& answer) {
     if (!whole_) whole_.emplace(enclosing(p_, near_), inputs_, *this);
     const auto [values, radii] = whole_->of(output);
-    if (!values || values->extents() != answer.extents()) return out;
-    out = settle(p_, output, *values, *radii, answer);
-    std::vector<std::int64_t> left;
-    for (std::size_t k = 0; k < out.size(); ++k)
-      if (!out[k]) left.push_back(static_cast<std::int64_t>(k));
+    if (!values || values->extents() != answer.extents()) return all(answer);
+    const CastMode mode = RealElements::ending(p_, output);
+    Positions left = settle(*values, *radii, answer, mode);
     // A few again, more closely.
-    if (left.empty() || std::ssize(left) > answer.size() / 16 + 64) return out;
+    if (left.empty() || std::ssize(left) > answer.size() / 16 + 64) return left;
     const auto count = std::ssize(left);
     std::vector<std::optional<Tensor>> inputs(inputs_.begin(), inputs_.end());
     Tensor indices(ElementType::I64, {count, answer.rank()});
@@ -84,18 +95,32 @@ public:
     inputs.emplace_back(std::move(indices));
     const Run few(enclosing_at(p_, near_, output, count), inputs, *this);
     const auto [value, radius] = few.of(output);
-    if (!value) return out;
+    if (!value) return left;
     Tensor some(answer.type(), {count});
-    const Decided here = settle(p_, output, *value, *radius, some);
-    for (std::size_t k = 0; k < here.size(); ++k)
-      if (here[k]) answer.set(left[k], some.at(static_cast<std::int64_t>(k))), out[static_cast<std::size_t>(left[k])] = true;
+    Positions still = settle(*value, *radius, some, mode);
+    auto open = still.begin();
+    for (std::int64_t k = 0; k < count; ++k) {
+      if (open != still.end() && *open == k) *open++ = left[static_cast<std::size_t>(k)];
+      else answer.set(left[static_cast<std::size_t>(k)], some.at(k));
+    }
+    return still;
+  }
+
+  static Positions all(const Tensor& answer) {
+    Positions out(static_cast<std::size_t>(answer.size()));
+    std::iota(out.begin(), out.end(), std::int64_t{0});
     return out;
   }
 
 private:
+  static block::Options with_short_dots(block::Options o) {
+    o.dot_block = EnclosingDotBlock;
+    return o;
+  }
   struct Run {
     Run(std::optional<Enclosing> program, std::span<const std::optional<Tensor>> inputs, const Quick& quick) : enclosing(std::move(program)) {
-      if (!enclosing) return;
+      // Element by element a program runs as it is defined.
+      if (!enclosing || runs_by_elements(enclosing->program)) return;
       if (const auto plan = Plan::make(enclosing->program, quick.options_))
         if (auto outputs = plan->run(inputs, quick.limits_)) bounds = std::move(*outputs);
     }
@@ -111,7 +136,7 @@ private:
   const core::Program& p_;
   std::span<const std::optional<Tensor>> inputs_;
   const Limits& limits_;
-  const block::Options& options_;
+  const block::Options options_;
   Nearnesses near_;
   std::optional<Run> whole_;
 };
@@ -136,18 +161,16 @@ public:
     if (!extents) return leave(answer, undecided, "its extents: " + reals_.why_missing());
     if (*extents != answer.extents()) return leave(answer, undecided, fmt::format("over the reals its extents are {}", to_string(*extents)));
     const Tensor canonical = answer;
-    answer = Tensor::from_bytes(canonical.type(), canonical.extents(), canonical.bytes());
-    const Decided decided = quick ? quick->decide(output, answer) : Decided(static_cast<std::size_t>(canonical.size()));
-    for (std::int64_t k = 0; k < canonical.size(); ++k) {
-      if (decided[static_cast<std::size_t>(k)]) continue;
+    answer = Tensor(canonical.type(), canonical.extents());
+    for (std::int64_t k : quick ? quick->decide(output, answer) : Quick::all(answer)) {
       ++asked_;
       const auto real = reals_.element(output, k, limits_);
       const auto bits = real ? RealElements::rounded(p_, output, *real) : std::nullopt;
       left_ -= reals_.steps();
       if ((!bits || k % 256 == 0) && limits_.stopped()) return limit("more time than is allowed");
       if (left_ < 0) return limit("more operations over the reals than are allowed");
-      if (bits) answer.set(k, *bits);
-      else note(undecided, k, reals_.why_missing());
+      answer.set(k, bits ? *bits : canonical.at(k));
+      if (!bits) note(undecided, k, reals_.why_missing());
     }
     return success();
   }
