@@ -90,7 +90,7 @@ def rational(d):
         "HardSigmoid": (lambda x: max(Fraction(0), min(Fraction(1), a * x + b)), {"alpha": 0.3, "beta": 0.55}),
         "HardSwish": (lambda x: x * max(Fraction(0), min(Fraction(1), x / 6 + HALF)), {}),
         "LeakyRelu": (lambda x: x if x >= 0 else a * x, {"alpha": 0.3}), "ThresholdedRelu": (lambda x: x if x > b else 0, {"alpha": 0.55}),
-        "Shrink": (lambda x: x + HALF if x < -HALF else x - HALF if x > HALF else 0, {"lambd": 0.5, "bias": 0.5}),
+        "Shrink": (lambda x: x + a if x < -b else x - a if x > b else 0, {"lambd": 0.55, "bias": 0.3}),
     }
     for op, (f, attrs) in table.items():
         x = d.x(60)

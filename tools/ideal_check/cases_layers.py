@@ -147,6 +147,10 @@ def quantised(d):
                lambda: each(lambda v: saturated(int(v) * factor(), -7, np.iinfo(np.int8)), exact_product()))
     if d.type != "f32":
         return
+    # Ideal is the exact quotient, whatever the precision of the division that the node names (docs/numerics.md, section 6).
+    near_tie, one, third = np.array([2.50048828125, 2.5, 3.49951171875], np.float32), np.array(1, np.float16), np.array(3, np.float16)
+    yield Case("QuantizeLinear", [near_tie, one, np.array(0, np.uint8)], lambda: np.array([3, 2, 3]), label="divided in f16")
+    yield Case("QuantizeLinear", [near_tie * 3, third, np.array(0, np.uint8)], lambda: np.array([3, 2, 3]), {"precision": CODES["f16"]}, label="divided in f16")
     yield Case("MatMulInteger", [a, b, np.array(128, np.uint8), np.array(3, np.int8)], exact_product)
     g, k = d.integers(0, 256, 1, 2, 5, 5, type_name="u8"), d.integers(0, 256, 3, 2, 3, 3, type_name="u8")
     bias = d.integers(-9000, 9000, 3, type_name="i32")

@@ -112,6 +112,8 @@ def products(d):
     yield Case("MatMul", [s, t], lambda: np.stack([np.stack([fractions(s[i, 0]).dot(fractions(t[j])) for j in range(2)]) for i in range(2)]), label="broadcast")
     v, w = d.x(30), d.x(30)
     yield Case("MatMul", [v, w], lambda: np.asarray(fractions(v).dot(fractions(w)), object), label="vectors")
+    deep, down = d.x(2, sizes(d, 1300, 300)), d.x(3, sizes(d, 1300, 300)).T.copy()
+    yield Case("MatMul", [deep, down], lambda: fractions(deep).dot(fractions(down)), label="long")
     yield Case("Einsum", [a, b], lambda: dot().T, {"equation": "ik,kj->ji"})
     p, q = d.x(3, 4, 5), d.x(5, 4)
     yield Case("Einsum", [p, q], lambda: (fractions(p) * fractions(q).T[None]).sum(axis=2), {"equation": "bij,ji->bi"})
