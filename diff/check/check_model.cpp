@@ -44,7 +44,7 @@ public:
       if (inputs[k].is_present() || graph_.values[at(graph_.inputs[k])].is_optional) values_[at(graph_.inputs[k])] = inputs[k];
     out_.backend = backend_.introduction().name;
     out_.backend_version = backend_.introduction().version;
-    out_.profile = judging_.options->profile.name;
+    out_.profile = judging_.options->profile.name();
     out_.nodes.resize(graph_.nodes.size());
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       NodeCheck& c = out_.nodes[n];
@@ -481,7 +481,7 @@ Result<ModelCheck> check_outputs(const std::shared_ptr<const language::Specifica
   if (Status s = session.check_inputs(inputs); !s) return s.error();
   ModelCheck out;
   out.backend = "outputs from files";
-  out.profile = options.profile.name;
+  out.profile = options.profile.name();
   const Judging judging(specification, options);
   out.whole = judge_unit(judging, graph, inputs, outputs);
   if (*judging.wrong_definition) return **judging.wrong_definition;

@@ -82,7 +82,7 @@ Expectation expect_reading(const Judging& judging, const interp::Makers& makers,
   e.allowed = [judging, call, arguments] {
     return interp::evaluate_allowed(call->program(), exactly(*arguments), judging.options->profile, judging.limits(judging.options->node_seconds));
   };
-  e.holds_true_value = judging.options->profile.rounding;
+  e.holds_true_value = !judging.options->profile.exactly_canonical();
   e.second_opinion = opinions_of_call(judging, call, arguments);
   if (alternatives.empty()) {
     auto [choices, all] = other_readings(call->program().static_choices);
@@ -214,7 +214,7 @@ Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Gra
       for (std::size_t j = 0; j < v.count(); ++j) (*known)->emplace_back(v.part(j));
     return **known;
   };
-  e.holds_true_value = judging.options->profile.rounding;
+  e.holds_true_value = !judging.options->profile.exactly_canonical();
   e.second_opinion = opinions_of_graph(judging, graph, inputs, readings, inside);
   return e;
 }

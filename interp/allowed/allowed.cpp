@@ -108,7 +108,7 @@ Result<Sets> canonical_only(const core::Program& program, std::span<const std::o
 
 Result<Sets> evaluate_allowed(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs, const Profile& profile, const Limits& limits,
                               std::optional<Diagnostic>* undefined, bool unrounded) {
-  const bool canonical = !profile.rounding;
+  const bool canonical = profile.exactly_canonical();
   if (canonical || allowed::is_single_valued(program, profile, unrounded)) {
     if (const auto values = points_of(inputs)) return canonical_only(program, *values, limits, !canonical, undefined);
     if (canonical) {

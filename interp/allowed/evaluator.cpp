@@ -234,7 +234,7 @@ Value Evaluator::choice(TermId id, bool rounds) {
   const Term& t = program_.term(id);
   const auto a = program_.arguments_of(id);
   const bool body = static_cast<core::ChoiceKind>(t.operation) == core::ChoiceKind::WithinBody;
-  if (body && !rules.profile->bodies) return value(a[0], rounds);
+  if (body && !rules.profile->admits(Freedom::Bodies)) return value(a[0], rounds);
   Value all = value(a[0], rounds);
   for (std::size_t k = 1; k < a.size(); ++k) {
     Value v[2] = {all, value(a[k], rounds)};

@@ -133,7 +133,7 @@ double larger(double a, double b) {
 // f32 whose result is then rounded (cl_khr_fp16: half as a storage-only format).
 struct Tolerated {
   Tolerated(P p, ElementType t, const Profile& profile)
-      : ulps(profile.ulp(p, t)), wider(bits_of(t) < 32 && profile.elementary_tolerance ? profile.ulp(p, ElementType::F32) : 0.5) {}
+      : ulps(profile.ulp(p, t)), wider(bits_of(t) < 32 ? profile.ulp(p, ElementType::F32) : 0.5) {}
   double ulps, wider;
   bool exact() const { return ulps <= 0.5 && wider <= 0.5; }
   // Around a value of f32's range.

@@ -1,93 +1,203 @@
-#include "interp/allowed/allowed.h"
+#include "interp/allowed/profile.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "spec/language/profiles.h"
+#include "spec/numbers/format.h"
 
 namespace ulpian::interp {
 namespace {
 
-using P = Primitive;
-
-bool is_activation(P p) {
-  switch (p) {
-    case P::Sigmoid:
-    case P::Softplus:
-    case P::Softsign:
-    case P::Gelu:
-    case P::GeluTanh:
-    case P::Silu:
-    case P::Mish:
-    case P::HardSwish: return true;
-    default: return false;
-  }
-}
-
-// The OpenCL C 3.0 specification, section 7.4 "Relative Error as ULPs", full profile: the tables for single and for double precision
-// ("ULP values for single/double precision built-in math functions"), and that for half precision of the extension cl_khr_fp16
-// ("ULP Values for Half Precision Floating-Point Arithmetic Operations", full profile). Correctly rounded is 0.5.
-struct Row {
-  double f32, f64, f16;
+struct FreedomRow {
+  Freedom freedom;
+  std::string_view name, meaning;
 };
-Row opencl(P p) {
-  switch (p) {
-    case P::Divide:
-    case P::Reciprocal: return {2.5, 0.5, 0.5};
-    case P::SquareRoot: return {3, 0.5, 0.5};
-    case P::Exp:
-    case P::Exp2:
-    case P::Exp10:
-    case P::Expm1:
-    case P::Log:
-    case P::Log2:
-    case P::Log10: return {3, 3, 2};
-    case P::CubeRoot:
-    case P::Log1p: return {2, 2, 2};
-    case P::ReciprocalRoot: return {2, 2, 1};
-    case P::Sin:
-    case P::Cos:
-    case P::CosTurn:
-    case P::SinTurn:
-    case P::Asin:
-    case P::Acos:
-    case P::Sinh:
-    case P::Cosh:
-    case P::Asinh:
-    case P::Hypotenuse:
-    case P::Acosh: return {4, 4, 2};
-    case P::Tan:
-    case P::Atan:
-    case P::Tanh:
-    case P::Atanh: return {5, 5, 2};
-    case P::Atan2: return {6, 6, 2};
-    case P::Erf:
-    case P::Erfc: return {16, 16, 4};
-    case P::Power: return {16, 16, 4};
-    default: return {0.5, 0.5, 0.5};
-  }
+constexpr std::array<FreedomRow, FreedomCount> Freedoms{{
+    {Freedom::SumZeroSigns, "sum_zero_signs", "either zero where a sum is 0"},
+    {Freedom::Bodies, "bodies", "the standard's formula of an activation"},
+    {Freedom::ExcessPrecision, "excess_precision", "no rounding between two operators"},
+    {Freedom::Ftz, "ftz", "subnormal results flushed to zero"},
+    {Freedom::Daz, "daz", "subnormal operands read as zero"},
+    {Freedom::ZeroSigns, "zero_signs", "zeros of either sign"},
+    {Freedom::NanIgnored, "nan_ignored", "minimum and maximum pass over NaN"},
+    {Freedom::Tf32Inputs, "tf32_inputs", "factors of summed products rounded to 11 bits, with f32's range"},
+    {Freedom::Bf16Inputs, "bf16_inputs", "factors of summed products rounded to bf16"},
+    {Freedom::F16Inputs, "f16_inputs", "factors of summed products rounded to f16"},
+    {Freedom::Bf16Sums, "bf16_sums", "sums accumulated in bf16"},
+    {Freedom::F16Sums, "f16_sums", "sums accumulated in f16"},
+}};
+
+constexpr std::size_t Types = ElementTypeCount;
+std::size_t place_of(Primitive p, ElementType t) { return static_cast<std::size_t>(p) * Types + static_cast<std::size_t>(t); }
+
+bool has_tolerance(Primitive p) {
+  return row_of(p).kind == PrimitiveKind::Elementary || p == Primitive::Divide || p == Primitive::Reciprocal || p == Primitive::SquareRoot;
 }
+
+std::string listed(std::string out, std::string_view name) { return out.empty() ? std::string(name) : out + ", " + std::string(name); }
 
 }  // namespace
 
-double Profile::ulp(Primitive p, ElementType type) const {
-  if (!rounding) return 0.5;
-  const bool elementary = row_of(p).kind == PrimitiveKind::Elementary;
-  if (!elementary_tolerance) return elementary ? 1 : 0.5;
-  if (is_activation(p)) return 4;
-  const Row row = opencl(p);
-  return type == ElementType::F64 ? row.f64 : type == ElementType::F32 ? row.f32 : row.f16;
-}
-
-std::optional<Profile> profile_named(std::string_view name) {
-  Profile p;
-  p.name = std::string(name);
-  if (name == "standard") return p;
-  p.elementary_tolerance = false;
-  p.elide_final_cast = false;
-  if (name == "strict") return p;
-  p.bodies = false;
-  if (name == "accurate") return p;
-  p.any_order = p.free_zero_sign = p.rounding = false;
-  if (name == "canonical") return p;
+std::string_view name_of(Freedom f) { return Freedoms[static_cast<std::size_t>(f)].name; }
+std::string_view meaning_of(Freedom f) { return Freedoms[static_cast<std::size_t>(f)].meaning; }
+std::optional<Freedom> freedom_named(std::string_view name) {
+  for (const FreedomRow& r : Freedoms)
+    if (r.name == name) return r.freedom;
   return std::nullopt;
 }
 
-std::vector<std::string> profile_names() { return {"standard", "strict", "accurate", "canonical"}; }
+double Profile::ulp(Primitive p, ElementType type) const {
+  const double own = ulps_ ? (*ulps_)[place_of(p, type)] : 0.5;
+  return row_of(p).kind == PrimitiveKind::Elementary ? std::max(own, all_functions_) : own;
+}
+
+Profile Profile::with(std::span<const Freedom> more) const {
+  Profile p = *this;
+  for (Freedom f : more) {
+    p.admitted_ |= std::uint32_t{1} << static_cast<int>(f);
+    p.name_ += fmt::format(" + {}", ulpian::interp::name_of(f));
+  }
+  return p;
+}
+
+Profile Profile::within(double ulps) const {
+  Profile p = *this;
+  p.all_functions_ = std::max(p.all_functions_, ulps);
+  p.name_ += fmt::format(" + functions within {:g} ULP", ulps);
+  return p;
+}
+
+// Texts to profiles.
+class ProfileReader {
+public:
+  // The shipped profiles are named for their files; one may build on others.
+  static const std::vector<Profile>& shipped() {
+    static const std::vector<Profile> all = [] {
+      std::vector<language::ProfileDefinition> definitions;
+      for (const language::EmbeddedFile& f : language::embedded_files()) {
+        if (f.kind != language::EmbeddedFile::Kind::Profile) continue;
+        auto read = language::parse_profiles({f.path, std::string(f.text, f.size)});
+        ensure(read.ok(), read.ok() ? std::string() : to_string(read.error()));  // shipped files are tested
+        for (auto& d : *read) definitions.push_back(std::move(d));
+      }
+      std::vector<Profile> out;
+      while (out.size() < definitions.size()) {
+        const std::size_t before = out.size();
+        for (const auto& d : definitions)
+          if (!find(out, d.name) && (d.from.empty() || find(out, d.from))) {
+            auto made = of(d, out);
+            ensure(made.ok(), made.ok() ? std::string() : to_string(made.error()));
+            out.push_back(std::move(*made));
+          }
+        ensure(out.size() > before, "the shipped profiles build on each other in a circle, or on one that is not there");
+      }
+      return out;
+    }();
+    return all;
+  }
+
+  static const Profile* find(std::span<const Profile> all, std::string_view name) {
+    for (const Profile& p : all)
+      if (p.name_ == name) return &p;
+    return nullptr;
+  }
+
+  static Result<Profile> of(const language::ProfileDefinition& d, std::span<const Profile> before) {
+    const auto wrong = [](const Place& place, std::string message, std::string hint) {
+      Diagnostic out;
+      out.kind = ErrorKind::Definition;
+      out.message = std::move(message);
+      out.place = place;
+      return out.help(std::move(hint));
+    };
+    Profile p;
+    if (!d.from.empty()) {
+      const Profile* base = find(before, d.from);
+      if (base == nullptr) {
+        std::string all;
+        for (const Profile& b : before) all = listed(std::move(all), b.name_);
+        return wrong(d.from_place, fmt::format("no profile is called {}", d.from), fmt::format("profiles so far: {}", all));
+      }
+      p = *base;
+    }
+    p.name_ = d.name;
+    p.doc_ = d.doc;
+    if (d.exactly && (!d.from.empty() || !d.admitted.empty() || !d.bounds.empty()))
+      return wrong(d.place, fmt::format("profile {} is exactly the canonical value, and admits more", d.name), "exactly stands alone");
+    p.exactly_ = p.exactly_ || d.exactly;
+    if (p.exactly_ && !d.exactly) return wrong(d.from_place, fmt::format("profile {} cannot add to {}, which admits the canonical value alone", d.name, d.from), {});
+    for (const auto& a : d.admitted) {
+      const auto f = freedom_named(a.text);
+      if (!f) {
+        std::string all;
+        for (const FreedomRow& r : Freedoms) all = listed(std::move(all), r.name);
+        return wrong(a.place, fmt::format("there is no {} to admit", a.text), "there are " + all);
+      }
+      p.admitted_ |= std::uint32_t{1} << static_cast<int>(*f);
+    }
+    if (d.bounds.empty()) return p;
+    auto ulps = p.ulps_ ? *p.ulps_ : std::vector<double>(PrimitiveCount * Types, 0.5);
+    for (const auto& b : d.bounds) {
+      std::vector<ElementType> types;
+      for (const auto& t : b.types) {
+        if (t.text == "narrower") {
+          for (std::size_t k = 0; k < Types; ++k)
+            if (const auto e = static_cast<ElementType>(k); is_float(e) && bits_of(e) < 32) types.push_back(e);
+        } else if (const auto e = element_type_named(t.text); e && is_float(*e)) {
+          types.push_back(*e);
+        } else {
+          return wrong(t.place, fmt::format("{} is no float type", t.text), "f64, f32, narrower (all that are narrower than f32), or one of these: f16, bf16, ...");
+        }
+      }
+      if (b.types.empty())
+        for (std::size_t k = 0; k < Types; ++k)
+          if (is_float(static_cast<ElementType>(k))) types.push_back(static_cast<ElementType>(k));
+      for (const auto& f : b.functions) {
+        std::vector<Primitive> primitives;
+        if (f.text == "functions") {
+          for (int k = 0; k < PrimitiveCount; ++k)
+            if (row_of(static_cast<Primitive>(k)).kind == PrimitiveKind::Elementary) primitives.push_back(static_cast<Primitive>(k));
+        } else {
+          auto named = primitive_named(f.text, 1);
+          if (!named) named = primitive_named(f.text, 2);
+          if (!named || !has_tolerance(*named))
+            return wrong(f.place, fmt::format("{} is no function that may have an error", f.text), "\"/\", reciprocal, sqrt, the elementary functions by name, or functions for all of these");
+          primitives.push_back(*named);
+        }
+        for (Primitive one : primitives)
+          for (ElementType t : types) ulps[place_of(one, t)] = b.ulps;
+      }
+    }
+    p.ulps_ = std::make_shared<const std::vector<double>>(std::move(ulps));
+    return p;
+  }
+};
+
+std::optional<Profile> profile_named(std::string_view name) {
+  const Profile* p = ProfileReader::find(ProfileReader::shipped(), name);
+  return p != nullptr ? std::optional(*p) : std::nullopt;
+}
+
+std::vector<std::string> profile_names() {
+  std::vector<std::string> out;
+  for (const Profile& p : ProfileReader::shipped()) out.push_back(p.name());
+  return out;
+}
+
+Result<std::vector<Profile>> read_profiles(const language::SourceText& source) {
+  auto definitions = language::parse_profiles(source);
+  if (!definitions) return std::move(definitions).error();
+  std::vector<Profile> known = ProfileReader::shipped(), out;
+  for (const auto& d : *definitions) {
+    auto made = ProfileReader::of(d, known);
+    if (!made) return std::move(made).error();
+    known.insert(known.begin(), *made);  // its own comes before a shipped one of that name
+    out.push_back(std::move(*made));
+  }
+  return out;
+}
 
 }  // namespace ulpian::interp

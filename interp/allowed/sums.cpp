@@ -478,7 +478,7 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
     const double inf = up ? Infinity : -Infinity;
     return set_pieces(out, i, {{inf, inf, 0, 0}}, flags);
   }
-  if (rules_.profile->free_zero_sign && lo <= 0 && hi >= 0 && (real || f.has_negative_zero())) {
+  if (rules_.profile->admits(Freedom::SumZeroSigns) && lo <= 0 && hi >= 0 && (real || f.has_negative_zero())) {
     if (lo == 0) lo = -0.0;
     if (hi == 0) hi = 0.0;
   }

@@ -181,7 +181,7 @@ Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std:
   if (!program) return at_node(std::move(program).error(), g, node);
   // A value that only operators read may be handed on without the last rounding. (Readers that are themselves casts or quantisations
   // would not see it so; the sets are then wider than they must be.)
-  bool unrounded = profile.elide_final_cast;
+  bool unrounded = profile.admits(Freedom::ExcessPrecision);
   for (ValueId id : node.outputs) unrounded = unrounded && (id == AbsentValue || !is_output[static_cast<std::size_t>(id)]);
   auto outputs = evaluate_allowed(*program, host.values(), profile, rest, nullptr, unrounded);
   if (!outputs) return at_node(std::move(outputs).error(), g, node);

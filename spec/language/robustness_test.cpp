@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "spec/language/language_test_support.h"
+#include "spec/language/profiles.h"
 #include "spec/numbers/slow_build_test_support.h"
 
 namespace ulpian::language::testing {
@@ -234,7 +235,11 @@ TEST(Hostile, MutatedDefinitionsEndInAResult) {
       const auto start = Clock::now();
       ++texts;
       const SourceText source{"mutant.ulp", text};
-      auto spec = f.prelude ? Specification::of(std::span(&source, 1), {}) : Specification::load(std::span(&source, 1));
+      if (f.kind == EmbeddedFile::Kind::Profile) {
+        ASSERT_NO_THROW((void)parse_profiles(source)) << text;
+        continue;
+      }
+      auto spec = f.kind == EmbeddedFile::Kind::Prelude ? Specification::of(std::span(&source, 1), {}) : Specification::load(std::span(&source, 1));
       if (!spec) continue;
       ++parsed;
       // The mutant's own names: asking for others would parse all shipped files.

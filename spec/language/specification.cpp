@@ -66,7 +66,8 @@ Result<std::shared_ptr<const Specification>> Specification::of(std::span<const S
 Result<std::shared_ptr<const Specification>> Specification::load(std::span<const SourceText> user_files) {
   auto spec = std::make_shared<Specification>();
   for (const EmbeddedFile& f : embedded_files()) {
-    if (!f.prelude) spec->pending_.emplace(operator_of(f.path), &f);
+    if (f.kind == EmbeddedFile::Kind::Operator) spec->pending_.emplace(operator_of(f.path), &f);
+    else if (f.kind == EmbeddedFile::Kind::Profile) continue;
     else if (Status r = spec->add({f.path, std::string(f.text, f.size)}, true, false); !r) return r.error();
   }
   for (const SourceText& s : user_files)

@@ -57,13 +57,14 @@ private:
 // The newest version in `definition.since` not above `version`, or 0.
 std::int64_t version_in_force(const OperatorDefinition& definition, std::int64_t version);
 
-// The shipped files, prelude first (generated at build time from spec/**/*.ulp). Others are named for the one operator that they define:
+// The shipped files, prelude first (generated at build time from spec/**/*.ulp). Others are named for the one operator or profile that they define:
 // spec/onnx/Conv.ulp is onnx.Conv.
 struct EmbeddedFile {
+  enum class Kind : unsigned char { Prelude, Operator, Profile };
   const char* path;
   const char* text;
   std::size_t size;
-  bool prelude;
+  Kind kind;
 };
 std::span<const EmbeddedFile> embedded_files();
 

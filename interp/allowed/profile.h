@@ -1,0 +1,70 @@
+// What an implementation may deviate by (numerics.md, section 7). Profiles are data: spec/profiles, and texts of the same form.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/core/diagnostic.h"
+#include "spec/language/specification.h"
+#include "spec/numbers/primitive.h"
+
+namespace ulpian::interp {
+
+// What a profile may admit besides correctly rounded operations and sums in any order.
+enum class Freedom : std::uint8_t {
+  SumZeroSigns,     // either zero where a sum or dot is 0
+  Bodies,           // the standard's formula of an activation (`within body`), each operation rounded
+  ExcessPrecision,  // the rounding that ends a definition may be left out before the next operator
+  // Deviations:
+  Ftz,              // a subnormal result of any operation may be a zero of either sign
+  Daz,              // a subnormal operand of any operation may be read as a zero
+  ZeroSigns,        // a zero may have either sign
+  NanIgnored,       // minimum and maximum may pass over NaN
+  Tf32Inputs,       // the f32 factors of products that are summed may be rounded to 11, 8 or (f16) 11 bits first
+  Bf16Inputs,
+  F16Inputs,
+  Bf16Sums,         // sums and dots of f32 may be accumulated in the narrower type
+  F16Sums,
+};
+inline constexpr int FreedomCount = 12;
+inline constexpr Freedom FirstDeviation = Freedom::Ftz;
+std::string_view name_of(Freedom f);       // "ftz", "bf16_inputs"
+std::string_view meaning_of(Freedom f);    // in a few words
+std::optional<Freedom> freedom_named(std::string_view name);
+
+class Profile {
+public:
+  Profile() = default;
+  const std::string& name() const { return name_; }
+  const std::string& doc() const { return doc_; }
+  // The canonical value only, so that the true value need not be a member.
+  bool exactly_canonical() const { return exactly_; }
+  // Error of one primitive on one element type, in units in the last place of the result; 0.5 is correctly rounded.
+  double ulp(Primitive primitive, ElementType type) const;
+  bool admits(Freedom f) const { return (admitted_ >> static_cast<int>(f) & 1) != 0; }
+  bool deviates() const { return (admitted_ >> static_cast<int>(FirstDeviation)) != 0; }
+
+  // As this, admitting more. `within`: elementary functions off by so many ULP, where that is more.
+  Profile with(std::span<const Freedom> more) const;
+  Profile within(double ulps) const;
+
+private:
+  friend class ProfileReader;
+  std::string name_, doc_;
+  bool exactly_ = false;
+  std::uint32_t admitted_ = 0;
+  double all_functions_ = 0.5;
+  std::shared_ptr<const std::vector<double>> ulps_;  // by primitive, then by element type; none: all correctly rounded
+};
+
+std::optional<Profile> profile_named(std::string_view name);  // "standard", "strict", "accurate", "canonical"
+std::vector<std::string> profile_names();
+// The profiles of a text, in its order. They may build on each other and on the shipped ones.
+Result<std::vector<Profile>> read_profiles(const language::SourceText& source);
+
+}  // namespace ulpian::interp
