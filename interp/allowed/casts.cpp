@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "interp/allowed/deviations.h"
 #include "interp/allowed/primitives.h"
 #include "interp/allowed/rounding.h"
 #include "interp/canonical/canonical.h"
@@ -227,8 +228,10 @@ Lanes apply_cast(ElementType to, CastMode mode, const Rules& rules, const Lanes&
     }
     return out;
   };
-  const Lanes* one[1] = {&argument};
-  return piecewise(intervals, one);
+  const Lanes operand = rules.profile->deviates() ? as_operand(*rules.profile, argument) : Lanes();
+  const Lanes* one[1] = {rules.profile->deviates() ? &operand : &argument};
+  Lanes out = piecewise(intervals, one);
+  return rules.profile->deviates() ? as_result(*rules.profile, std::move(out)) : out;
 }
 
 }  // namespace ulpian::interp::allowed

@@ -1,6 +1,7 @@
 // Numbers of R: bounds of the real value, with one rounding of the type that an implementation computes in after each operation.
 #include <algorithm>
 
+#include "interp/allowed/deviations.h"
 #include "interp/allowed/primitives.h"
 #include "interp/allowed/rounding.h"
 #include "interp/canonical/canonical.h"
@@ -157,6 +158,13 @@ Lanes real_primitive_lanes(P p, ElementType result, const Rules& rules, Argument
   return out;
 }
 
+namespace {
+
+// No arithmetic is done: bits go through, but for the sign.
+bool moves_only(P p) { return p == P::Negate || p == P::Absolute; }
+
+}  // namespace
+
 Lanes apply_primitive(P p, ElementType result, const Rules& rules, Arguments arguments) {
   const PrimitiveRow& row = row_of(p);
   const bool comparison = row.kind == PrimitiveKind::Comparison;
@@ -196,9 +204,28 @@ Lanes apply_primitive(P p, ElementType result, const Rules& rules, Arguments arg
     }
     return out;
   };
-  Lanes out = piecewise(intervals, arguments);
-  if (is_float(result)) continue_sums(p, rules, out, arguments);
-  return out;
+  if (!rules.profile->deviates() || moves_only(p)) {
+    Lanes out = piecewise(intervals, arguments);
+    if (is_float(result)) continue_sums(p, rules, out, arguments);
+    return out;
+  }
+  Lanes operands[3];
+  const Lanes* pointers[3] = {};
+  ensure(arguments.size() <= 3);
+  for (std::size_t k = 0; k < arguments.size(); ++k) operands[k] = as_operand(*rules.profile, *arguments[k]), pointers[k] = &operands[k];
+  const Arguments read(pointers, arguments.size());
+  Lanes out = piecewise(intervals, read);
+  if (is_float(result)) continue_sums(p, rules, out, read);
+  if ((p == P::Minimum || p == P::Maximum) && rules.profile->admits(Freedom::NanIgnored))
+    for (std::int64_t i = 0; i < out.n; ++i)
+      for (int k = 0; k < 2; ++k) {
+        const Lanes &nan = operands[k], &other = operands[1 - k];
+        if (nan.low(i) == nan.low(i) && !(nan.flag(i) & HasNan)) continue;
+        Lanes both = out;
+        set_union(both, i, out, i, other, i);
+        out = std::move(both);
+      }
+  return as_result(*rules.profile, std::move(out));
 }
 
 }  // namespace ulpian::interp::allowed

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/allowed/deviations.h"
 #include "interp/allowed/loops.h"
 #include "interp/allowed/rounding.h"
 #include "interp/allowed/sums.h"
@@ -79,7 +80,8 @@ void Reduction::add_term(Element& e, const Lanes& v, std::int64_t i) const {
   }
   if (uses_doubles(type)) {
     if (v.low(i) != v.low(i)) {
-      (sure ? e.sure_nan : e.may_be_nan) = true;
+      const bool ignored = (kind == ReduceKind::Maximum || kind == ReduceKind::Minimum) && rules->profile->admits(Freedom::NanIgnored);
+      (sure && !ignored ? e.sure_nan : e.may_be_nan) = true;
       return;
     }
     if (f & HasNan) e.may_be_nan = true;
@@ -385,6 +387,8 @@ Value Evaluator::reduce(TermId id, bool rounds) {
     const auto prepared = [&](TermId body, bool with_filter) {
       Value v = body == None ? std::make_shared<const Lanes>(ElementType::Bool, Axes{}, true) : value(body);
       if (body != None && v->type != type) v = std::make_shared<const Lanes>(apply_cast(type, CastMode::Plain, term_rules, *v));
+      if (rules.profile->deviates() && body != None && is_float(v->type))
+        v = std::make_shared<const Lanes>(products ? as_factor(*rules.profile, *v) : rules.profile->admits(Freedom::Daz) ? flushed(*v, true) : *v);
       if (!with_filter || !filter) return v;
       const Value both[2] = {v, filter};
       const Axes axes = joint_axes(both);
@@ -409,6 +413,7 @@ Value Evaluator::reduce(TermId id, bool rounds) {
   });
   auto out = std::make_shared<Lanes>(sums ? sums->finish() : reduction->finish());
   if (squares) not_negative(*out);
+  if (rules.profile->deviates()) *out = as_result(*rules.profile, std::move(*out));
   return out;
 }
 

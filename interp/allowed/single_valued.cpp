@@ -23,6 +23,7 @@ bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unr
   switch (t.kind) {
     case TermKind::Primitive: {
       const ElementType type = p.term(p.arguments_of(id)[0]).type;
+      if (profile.deviates() && is_float(type)) return true;
       if (is_complex(type)) return static_cast<Primitive>(t.operation) == Primitive::Multiply;
       return is_float(type) && profile.ulp(static_cast<Primitive>(t.operation), type) > 0.5;
     }
@@ -30,11 +31,13 @@ bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unr
       const ElementType from = p.term(p.arguments_of(id)[0]).type;
       // Which of its bits a NaN has is open.
       if (static_cast<CastMode>(t.operation) == CastMode::Reinterpret) return is_float(from);
+      if (profile.deviates() && (is_float(from) || is_float(t.type))) return true;
       if (is_float(from) && is_integer(t.type)) return static_cast<CastMode>(t.operation) == CastMode::Plain;
       return unrounded && is_float(from) && is_float(t.type) && format_of(t.type).precision() < format_of(from).precision();
     }
     case TermKind::Reduce: {
       const auto kind = static_cast<ReduceKind>(t.operation);
+      if (profile.deviates() && is_float(t.type)) return true;
       return rounds(t.type) && (kind == ReduceKind::Sum || kind == ReduceKind::Dot || kind == ReduceKind::Product);
     }
     case TermKind::Choice:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interp/allowed/deviations.h"
 #include "interp/allowed/products.h"
 #include "interp/allowed/rounding.h"
 
@@ -345,9 +346,12 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
   const bool adds = p == Primitive::Add || p == Primitive::Subtract, scales = p == Primitive::Multiply;
   if (!(adds || scales) || !(a[0]->sums || a[1]->sums) || (scales && a[0]->sums && a[1]->sums)) return;
   auto sums = std::make_shared<SumParts>(out.n);
-  const FloatFormat& f = format_of(out.type);
-  const double u = std::ldexp(1.0, -f.precision());
-  const double last = to_double(out.type, largest_finite(out.type));
+  // In a narrower accumulator the last addition is rounded, too: one error more.
+  const ElementType accumulator = accumulator_of(*rules.profile, out.type);
+  const bool narrower = accumulator != out.type;
+  const FloatFormat& f = format_of(accumulator);
+  const double u = std::ldexp(1.0, -f.precision()), flush = rules.profile->admits(Freedom::Ftz) ? 2 * std::ldexp(1.0, f.min_exponent()) : 0;
+  const double last = to_double(accumulator, largest_finite(accumulator));
   for (std::int64_t i = 0; i < out.n; ++i) {
     const std::size_t k = index(i);
     double lo[2], hi[2], magnitude[2], leaves[2];
@@ -376,7 +380,7 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
       count = std::max(leaves[0], leaves[1]) + 1;
     }
     sums->lo[k] = low, sums->hi[k] = high, sums->magnitude[k] = size, sums->leaves[k] = count;
-    const double radius = enlarged(count * u * size + 2 * count * half_least(f));
+    const double radius = enlarged((count + narrower) * u * size * (narrower ? 1 + (count + 1) * u : 1) + count * (2 * half_least(f) + flush));
     double from = below(low - radius), to = above(high + radius);
     if (rules.rounds) from = nearest(out.type, from), to = nearest(out.type, to);
     else from = kept_low(out.type, from), to = kept_high(out.type, to);
@@ -422,7 +426,8 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
   const std::uint8_t state = totals_.state[k];
   if ((state & SureNan) || ((state & SurePositive) && (state & SureNegative))) return set_pieces(out, i, {}, 0);
   const bool real = type_ == ElementType::R;
-  const ElementType unit = real ? rules_.real_unit : type_;
+  const ElementType unit = real ? rules_.real_unit : accumulator_of(*rules_.profile, type_);
+  const bool narrower = !real && unit != type_;
   const FloatFormat& f = format_of(unit);
   const double u = std::ldexp(1.0, -f.precision()), n = totals_.count[k];
   const double c = totals_.center[k], low = totals_.low[k];
@@ -431,11 +436,13 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
   double radius = totals_.radius[k] * (1 + static_cast<double>(totals_.most) * 0x1p-51);
   // (n - 1) u S about the exact sum, before the last rounding, which is done to the ends: of a sum in any bracketing, and of products in any
   // bracketing with any of them fused (docs/bounds.md, theorem 1 and corollary of theorem 2). So `sum` of products is bounded as `dot` is.
-  const double leaves = n - 1;
-  const bool single = n <= 1;
+  // A narrower accumulator rounds the last addition as well, and its roundings compound: n u S (1 + n u).
+  const double leaves = narrower ? n * (1 + n * u) : n - 1;
+  const bool single = n <= (narrower ? 0 : 1);
   if (!single) {
     radius += static_cast<double>(totals_.most + 4) * own * magnitude + leaves * u * magnitude;
-    if (products_) radius += 2 * n * half_least(f);
+    if (products_ || narrower) radius += 2 * n * half_least(f);
+    if (rules_.profile->admits(Freedom::Ftz)) radius += 2 * n * std::ldexp(1.0, f.min_exponent());
   }
   if (radius > 0) radius = enlarged(radius);
   double lo = 0, hi = 0;
@@ -460,7 +467,7 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
     if (rules_.rounds) lo = nearest(type_, lo), hi = nearest(type_, hi);
     else lo = kept_low(type_, lo), hi = kept_high(type_, hi);
     // Order-dependent overflow.
-    const double last = to_double(type_, largest_finite(type_)), beyond = last + ulp_of(f, last) / 2;
+    const double last = to_double(unit, largest_finite(unit)), beyond = last + ulp_of(f, last) / 2;
     const double enlargement = single ? 1 : 1 + n * u;
     if (!((magnitude + radius) * enlargement < last) && !single) {
       const bool positive = !(((magnitude + c) / 2 + radius) * enlargement < beyond), negative = !squares_ && !(((magnitude - c) / 2 + radius) * enlargement < beyond);
