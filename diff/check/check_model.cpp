@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "diff/check/deviations.h"
 #include "diff/check/inside.h"
 #include "diff/check/regions.h"
 #include "diff/check/unit.h"
@@ -204,6 +205,7 @@ private:
     if (exposure == Exposure::Alone) out.exposure = Exposure::Alone;
     const Expectation expected = expect(n);
     out.verdict = out.exposure == Exposure::InPlace ? judge_listed(node, expected, got) : alone(n, expected, got);
+    find_deviations(judging_, out.verdict, [&](const Judging& judging) { return judge_listed(node, expect(n, judging), got); });
     if (has_body(node) && exit_status(out.verdict.verdict) != 0) look_inside(n, got, out);
     if (out.verdict.refused_by_both)
       for (ValueId id : node.outputs)
@@ -229,16 +231,17 @@ private:
   }
 
   // A node with bodies is a graph of its own: its outputs without those that it leaves out.
-  Expectation expect(std::size_t n) const {
+  Expectation expect(std::size_t n) const { return expect(n, judging_); }
+  Expectation expect(std::size_t n, const Judging& judging) const {
     const Node& node = graph_.nodes[n];
     if (has_body(node)) {
       const Part part = one_node(graph_, static_cast<int>(n), [&](ValueId id) { return &*values_[at(id)]; });
-      return expect_graph(judging_, part.graph, part.inputs);
+      return expect_graph(judging, part.graph, part.inputs);
     }
     Data arguments(node.inputs.size());
     for (std::size_t k = 0; k < node.inputs.size(); ++k)
       if (node.inputs[k] != AbsentValue) arguments[k] = *values_[at(node.inputs[k])];
-    return expect_call(judging_, makers_, node, arguments);
+    return expect_call(judging, makers_, node, arguments);
   }
 
   // By the node's outputs, from those of its expectation.
@@ -280,6 +283,7 @@ private:
       options.progress = nullptr;
       options.limits.deadline = std::min(options.limits.deadline, end);
       options.second_opinion_seconds = std::min(*judging_.seconds_left, left);
+      options.deviation_seconds = std::min(*judging_.deviation_seconds_left, left);
       options.region_seconds = std::min(options.region_seconds, left);
       Checker inside(judging_.specification, body, backend_, options);
       inside.depth_ = depth_ + 1;
@@ -469,6 +473,15 @@ Class ModelCheck::overall() const {
   return worst;
 }
 
+std::optional<DeviationSet> ModelCheck::least_deviations() const {
+  std::vector<const Verdict*> all;
+  for (const NodeCheck& n : nodes) all.push_back(&n.verdict);
+  for (const RegionCheck& r : regions) all.push_back(&r.verdict);
+  // The whole's verdict is theirs, where there are any.
+  if (regions.empty() && (nodes.empty() || std::none_of(nodes.begin(), nodes.end(), [](const NodeCheck& n) { return exit_status(n.verdict.verdict) != 0; }))) all.push_back(&whole);
+  return least_together(all);
+}
+
 Result<ModelCheck> check_model(const std::shared_ptr<const language::Specification>& specification, const std::shared_ptr<const Graph>& graph,
                                std::shared_ptr<const std::string> model, Backend& backend, const Data& inputs,
                                const CheckOptions& options) {
@@ -484,6 +497,7 @@ Result<ModelCheck> check_outputs(const std::shared_ptr<const language::Specifica
   out.profile = options.profile.name();
   const Judging judging(specification, options);
   out.whole = judge_unit(judging, graph, inputs, outputs);
+  find_deviations(judging, out.whole, [&](const Judging& other) { return judge_unit(other, graph, inputs, outputs); });
   if (*judging.wrong_definition) return **judging.wrong_definition;
   if (exit_status(out.whole.verdict) == 3) out.from_canonical = distance_from_canonical(session, inputs, outputs, judging.limits(options.node_seconds));
   out.note = "the whole model is one region";

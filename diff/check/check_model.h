@@ -22,6 +22,7 @@ struct CheckOptions {
   interp::Limits limits;                 // of one evaluation of ours, and for the values held between them
   double node_seconds = 120;             // of one operator's evaluation
   double second_opinion_seconds = 60;    // of all the witnesses that are evaluated again before a violation is reported
+  double deviation_seconds = 60;         // of all the violations for which deviations are looked for that would explain them
   double region_seconds = 90;            // for finding out what an optimised model computes as one unit
   double inside_seconds = 90;            // for looking into the graphs that operators hold
   std::function<void(std::size_t done, std::size_t total, const std::string& what)> progress;
@@ -73,6 +74,8 @@ struct ModelCheck {
   std::optional<FromCanonical> from_canonical;  // of outputs made elsewhere that are undecided: no verdict, but something to go by
   int restarts = 0;
   Class overall() const;    // the worst; vacuous only if the whole is
+  // By which all that does not conform would.
+  std::optional<DeviationSet> least_deviations() const;
 };
 
 // `model`: the file's bytes, self-contained. `inputs` in the graph's order. Errors: what keeps the check from being made at all.

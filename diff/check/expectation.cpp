@@ -115,6 +115,16 @@ interp::Limits Judging::limits(double seconds) const {
   return out;
 }
 
+Judging Judging::under(interp::Profile profile) const {
+  auto changed = std::make_shared<CheckOptions>(*options);
+  changed->profile = std::move(profile);
+  changed->second_opinion_seconds = changed->deviation_seconds = 0;
+  Judging out(specification, *changed);
+  out.own_ = std::move(changed);
+  out.wrong_definition = wrong_definition;
+  return out;
+}
+
 Expectation expect_call(const Judging& judging, const interp::Makers& makers, const Node& node, const Data& arguments) {
   return expect_reading(judging, makers, node, std::make_shared<const Data>(arguments), {});
 }

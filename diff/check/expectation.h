@@ -14,15 +14,21 @@ struct Judging {
   std::shared_ptr<const language::Specification> specification;
   const CheckOptions* options = nullptr;
   std::shared_ptr<double> seconds_left;  // for second opinions
+  std::shared_ptr<double> deviation_seconds_left;
   std::shared_ptr<std::optional<Diagnostic>> wrong_definition;  // the first that was met: nothing is judged by it
 
   Judging(std::shared_ptr<const language::Specification> spec, const CheckOptions& o)
       : specification(std::move(spec)), options(&o), seconds_left(std::make_shared<double>(o.second_opinion_seconds)),
-        wrong_definition(std::make_shared<std::optional<Diagnostic>>()) {}
+        deviation_seconds_left(std::make_shared<double>(o.deviation_seconds)), wrong_definition(std::make_shared<std::optional<Diagnostic>>()) {}
+  // The same under another profile, and without second opinions.
+  Judging under(interp::Profile profile) const;
   void note(const Diagnostic& error) const {
     if (error.kind == ErrorKind::Definition && !*wrong_definition) *wrong_definition = error;
   }
   interp::Limits limits(double seconds) const;  // from now, within the options'
+
+private:
+  std::shared_ptr<const CheckOptions> own_;  // `options`, where no one else holds them
 };
 
 // One call that holds no graphs; its graph must outlive the answer. `arguments` as Node::inputs.

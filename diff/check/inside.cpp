@@ -114,7 +114,13 @@ private:
     if (exit_status(v.verdict) == 1 && exit_status(found.verdict) != 1) return;
     v.verdict = found.verdict;
     v.reason = fmt::format("in {}: {}", where, reason);
-    if (!faults.empty()) v.witness = faults[0].verdict.witness;
+    v.deviations.reset();
+    if (!faults.empty()) {
+      v.witness = faults[0].verdict.witness;
+      std::vector<const Verdict*> all;
+      for (const InnerCheck& c : faults) all.push_back(&c.verdict);
+      if (auto together = least_together(all)) v.deviations = Deviations{{std::move(*together)}, {}};
+    }
     out.inside = std::move(faults);
   }
 

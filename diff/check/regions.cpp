@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "diff/check/deviations.h"
 #include "diff/check/region_graph.h"
 #include "diff/check/unit.h"
 #include "spec/core/cut.h"
@@ -275,7 +276,10 @@ Verdict judge_region(const RegionQuestion& q, const RegionView& view, const Regi
   Data inputs, got;
   for (ValueId id : part.inputs) inputs.emplace_back(view.values().at(id));
   for (ValueId id : part.outputs) got.emplace_back(view.values().at(id));
-  return judge_unit(q.judging, std::make_shared<const Graph>(std::move(part.graph)), inputs, got);
+  const auto graph = std::make_shared<const Graph>(std::move(part.graph));
+  Verdict v = judge_unit(q.judging, graph, inputs, got);
+  find_deviations(q.judging, v, [&](const Judging& other) { return judge_unit(other, graph, inputs, got); });
+  return v;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "diff/compare/verdict.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -58,6 +60,54 @@ int severity(Class c) {
     case Class::Violation: return 11;
   }
   ensure(false);
+}
+
+std::string to_string(const DeviationSet& set) {
+  std::string out;
+  for (interp::Freedom f : set.freedoms) out += fmt::format("{}{}", out.empty() ? "" : " + ", interp::name_of(f));
+  if (set.function_ulps > 0) out += fmt::format("{}functions within {:.3g} ULP", out.empty() ? "" : " + ", set.function_ulps);
+  if (set.function_error > 0) out += fmt::format("{}functions within {:.3g} absolute", out.empty() ? "" : " + ", set.function_error);
+  return out;
+}
+
+std::optional<DeviationSet> least_together(std::span<const Verdict* const> verdicts) {
+  constexpr std::uint32_t Error = std::uint32_t{1} << interp::FreedomCount, Ulps = Error << 1;
+  const auto mask_of = [](const DeviationSet& s) {
+    std::uint32_t mask = (s.function_ulps > 0 ? Ulps : 0) | (s.function_error > 0 ? Error : 0);
+    for (interp::Freedom f : s.freedoms) mask |= std::uint32_t{1} << static_cast<int>(f);
+    return mask;
+  };
+  std::uint32_t all = 0;
+  std::size_t some = 0;
+  for (const Verdict* v : verdicts) {
+    if (exit_status(v->verdict) == 0) continue;
+    if (!v->deviations || v->deviations->least.empty()) return std::nullopt;
+    ++some;
+    for (const DeviationSet& s : v->deviations->least) all |= mask_of(s);
+  }
+  if (some == 0) return std::nullopt;
+  std::optional<std::uint32_t> best;
+  // Of as many, the one whose last is preferred.
+  for (std::uint32_t mask = all; mask != 0; mask = (mask - 1) & all) {
+    if (best && std::popcount(mask) > std::popcount(*best)) continue;
+    const bool enough = std::all_of(verdicts.begin(), verdicts.end(), [&](const Verdict* v) {
+      return exit_status(v->verdict) == 0 || std::any_of(v->deviations->least.begin(), v->deviations->least.end(), [&](const DeviationSet& s) { return (mask_of(s) & ~mask) == 0; });
+    });
+    if (enough) best = mask;
+  }
+  DeviationSet out;
+  for (int k = 0; k < interp::FreedomCount; ++k)
+    if (*best >> k & 1) out.freedoms.push_back(static_cast<interp::Freedom>(k));
+  for (const Verdict* v : verdicts) {
+    if (exit_status(v->verdict) == 0) continue;
+    // Of the sets that fit, the one with the smallest error.
+    const DeviationSet* least = nullptr;
+    for (const DeviationSet& s : v->deviations->least)
+      if ((mask_of(s) & ~*best) == 0 && (!least || std::max(s.function_ulps, s.function_error) < std::max(least->function_ulps, least->function_error))) least = &s;
+    out.function_ulps = std::max(out.function_ulps, least->function_ulps);
+    out.function_error = std::max(out.function_error, least->function_error);
+  }
+  return out;
 }
 
 void Counts::add(const Counts& other) {

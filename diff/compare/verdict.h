@@ -66,6 +66,20 @@ struct Counts {
   void add(const Counts& other);
 };
 
+// What a profile would have to admit besides, for an answer to conform.
+struct DeviationSet {
+  std::vector<interp::Freedom> freedoms;
+  double function_ulps = 0;         // elementary functions off by so many ULP, if not 0
+  double function_error = 0;        // or by so much, if not 0
+  std::vector<std::string> needed;  // for each, functions last: an element that is outside without it
+};
+struct Deviations {
+  std::vector<DeviationSet> least;  // all of the least number
+  std::string note;                 // why there is none, or perhaps not all
+};
+// `ftz + functions within 12 ULP`
+std::string to_string(const DeviationSet& set);
+
 struct Verdict {
   Class verdict = Class::Conforms;
   Counts counts;
@@ -79,7 +93,11 @@ struct Verdict {
   bool refused_by_both = false;
   // The backend refused, or failed with an error of its own, where the standard leaves open what comes out.
   bool refused_undefined = false;
+  std::optional<Deviations> deviations;  // of a violation, where they were looked for
 };
+
+// The least set under which all that do not conform would; nothing where one of them has none.
+std::optional<DeviationSet> least_together(std::span<const Verdict* const> verdicts);
 
 // Found again by other means for one element, where they reach that far.
 struct SecondOpinion {

@@ -302,13 +302,36 @@ Lanes domain(P p, const Lanes& v) {
 
 }  // namespace
 
+namespace {
+
+// An absolute error besides: of an implementation that approximates a function's shape, not its small values.
+Lanes apart_by(double error, Lanes v) {
+  if (error == 0) return v;
+  v.widen();
+  for (std::size_t k = 0; k < index(v.n); ++k) {
+    double &lo = v.lo[k], &hi = v.hi[k];
+    if (v.type == ElementType::R || v.type == ElementType::F64) {
+      if (finite(lo)) lo = below(lo - error);
+      if (finite(hi)) hi = above(hi + error);
+      continue;
+    }
+    with_float(v.type, [&]<ElementType T>() {
+      if (finite(lo)) lo = ceiling_of<T>(lo - error);
+      if (finite(hi)) hi = floor_of<T>(hi + error);
+    });
+  }
+  return v;
+}
+
+}  // namespace
+
 Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
   const ElementType type = a[0]->type;
   const ElementType unit = type == ElementType::R ? rules.real_unit : type;
   const double ulps = rules.profile->ulp(p, unit);
   if (type != ElementType::R) {
     const Lanes x = of_members(*a[0]);
-    return a.size() == 2 ? two_arguments(p, type, ulps, rules.rounds, domain(p, x), domain(p, of_members(*a[1]))) : one_argument(p, type, ulps, rules.rounds, x);
+    return apart_by(rules.profile->function_error(), a.size() == 2 ? two_arguments(p, type, ulps, rules.rounds, domain(p, x), domain(p, of_members(*a[1]))) : one_argument(p, type, ulps, rules.rounds, x));
   }
   // Over the reals: doubles, one ulp of f64 for their own error, and the tolerance of the type an implementation computes in.
   Lanes as_double[2];
@@ -324,7 +347,7 @@ Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
     if (finite(lo)) out.lo[k] = std::fmin(lo - (ulps + 1) * ulp_of(f, lo), reach_below(f, ulps + 1, lo, hi));
     if (finite(hi)) out.hi[k] = std::fmax(hi + (ulps + 1) * ulp_of(f, hi), -reach_below(f, ulps + 1, -hi, -lo));
   }
-  return out;
+  return apart_by(rules.profile->function_error(), std::move(out));
 }
 
 }  // namespace ulpian::interp::allowed

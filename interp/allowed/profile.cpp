@@ -24,10 +24,10 @@ constexpr std::array<FreedomRow, FreedomCount> Freedoms{{
     {Freedom::ZeroSigns, "zero_signs", "zeros of either sign"},
     {Freedom::NanIgnored, "nan_ignored", "minimum and maximum pass over NaN"},
     {Freedom::Tf32Inputs, "tf32_inputs", "factors of summed products rounded to 11 bits, with f32's range"},
-    {Freedom::Bf16Inputs, "bf16_inputs", "factors of summed products rounded to bf16"},
     {Freedom::F16Inputs, "f16_inputs", "factors of summed products rounded to f16"},
-    {Freedom::Bf16Sums, "bf16_sums", "sums accumulated in bf16"},
+    {Freedom::Bf16Inputs, "bf16_inputs", "factors of summed products rounded to bf16"},
     {Freedom::F16Sums, "f16_sums", "sums accumulated in f16"},
+    {Freedom::Bf16Sums, "bf16_sums", "sums accumulated in bf16"},
 }};
 
 constexpr std::size_t Types = ElementTypeCount;
@@ -67,6 +67,13 @@ Profile Profile::within(double ulps) const {
   Profile p = *this;
   p.all_functions_ = std::max(p.all_functions_, ulps);
   p.name_ += fmt::format(" + functions within {:g} ULP", ulps);
+  return p;
+}
+
+Profile Profile::apart(double error) const {
+  Profile p = *this;
+  p.function_error_ = std::max(p.function_error_, error);
+  p.name_ += fmt::format(" + functions within {:g}", error);
   return p;
 }
 
@@ -125,7 +132,7 @@ public:
     }
     p.name_ = d.name;
     p.doc_ = d.doc;
-    if (d.exactly && (!d.from.empty() || !d.admitted.empty() || !d.bounds.empty()))
+    if (d.exactly && (!d.from.empty() || !d.admitted.empty() || !d.bounds.empty() || d.function_error != 0))
       return wrong(d.place, fmt::format("profile {} is exactly the canonical value, and admits more", d.name), "exactly stands alone");
     p.exactly_ = p.exactly_ || d.exactly;
     if (p.exactly_ && !d.exactly) return wrong(d.from_place, fmt::format("profile {} cannot add to {}, which admits the canonical value alone", d.name, d.from), {});
@@ -138,6 +145,7 @@ public:
       }
       p.admitted_ |= std::uint32_t{1} << static_cast<int>(*f);
     }
+    p.function_error_ = std::max(p.function_error_, d.function_error);
     if (d.bounds.empty()) return p;
     auto ulps = p.ulps_ ? *p.ulps_ : std::vector<double>(PrimitiveCount * Types, 0.5);
     for (const auto& b : d.bounds) {

@@ -15,7 +15,7 @@
 
 namespace ulpian::interp {
 
-// What a profile may admit besides correctly rounded operations and sums in any order.
+// What a profile may admit besides correctly rounded operations and sums in any order. Of several that explain an answer the first is preferred.
 enum class Freedom : std::uint8_t {
   SumZeroSigns,     // either zero where a sum or dot is 0
   Bodies,           // the standard's formula of an activation (`within body`), each operation rounded
@@ -25,11 +25,11 @@ enum class Freedom : std::uint8_t {
   Daz,              // a subnormal operand of any operation may be read as a zero
   ZeroSigns,        // a zero may have either sign
   NanIgnored,       // minimum and maximum may pass over NaN
-  Tf32Inputs,       // the f32 factors of products that are summed may be rounded to 11, 8 or (f16) 11 bits first
-  Bf16Inputs,
+  Tf32Inputs,       // the f32 factors of products that are summed may be rounded first: to 11 bits, to f16, to bf16
   F16Inputs,
-  Bf16Sums,         // sums and dots of f32 may be accumulated in the narrower type
-  F16Sums,
+  Bf16Inputs,
+  F16Sums,          // sums and dots of f32 may be accumulated in the narrower type
+  Bf16Sums,
 };
 inline constexpr int FreedomCount = 12;
 inline constexpr Freedom FirstDeviation = Freedom::Ftz;
@@ -49,16 +49,20 @@ public:
   bool admits(Freedom f) const { return (admitted_ >> static_cast<int>(f) & 1) != 0; }
   bool deviates() const { return (admitted_ >> static_cast<int>(FirstDeviation)) != 0; }
 
-  // As this, admitting more. `within`: elementary functions off by so many ULP, where that is more.
+  // Besides, the absolute error of an elementary function.
+  double function_error() const { return function_error_; }
+
+  // As this, admitting more. `within`: elementary functions off by so many ULP, where that is more; `apart`: by so much.
   Profile with(std::span<const Freedom> more) const;
   Profile within(double ulps) const;
+  Profile apart(double error) const;
 
 private:
   friend class ProfileReader;
   std::string name_, doc_;
   bool exactly_ = false;
   std::uint32_t admitted_ = 0;
-  double all_functions_ = 0.5;
+  double all_functions_ = 0.5, function_error_ = 0;
   std::shared_ptr<const std::vector<double>> ulps_;  // by primitive, then by element type; none: all correctly rounded
 };
 

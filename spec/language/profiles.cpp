@@ -82,11 +82,23 @@ private:
       else if (take("admit")) {
         auto more = names("what is admitted");
         p.admitted.insert(p.admitted.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-      } else if (take("within")) p.bounds.push_back(bound());
+      } else if (take("within")) {
+        if (peek().kind == TokenKind::Number && at_ + 1 < tokens_.size() && tokens_[at_ + 1].text == "absolute") p.function_error = absolute();
+        else p.bounds.push_back(bound());
+      }
       else fail("'doc', 'exactly', 'admit', 'within' or '}'");
       take(";");
     }
     return p;
+  }
+
+  double absolute() {
+    const auto error = Exact::parse(peek().text);
+    const double e = error ? error->to_double() : 0;
+    if (!(e > 0 && e <= 1)) fail("an error above 0, at most 1");
+    next();
+    next();
+    return e;
   }
 
   ProfileDefinition::Bound bound() {

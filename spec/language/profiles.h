@@ -12,6 +12,7 @@ namespace ulpian::language {
 //     doc    "..."
 //     admit  ftz, bf16_inputs
 //     within 8 ulp on f32, narrower: tanh, "/"
+//     within 0.0001 absolute
 //   }
 struct ProfileDefinition {
   struct Name {
@@ -29,6 +30,7 @@ struct ProfileDefinition {
   bool exactly = false;          // the canonical value alone
   std::vector<Name> admitted;    // freedoms and deviations
   std::vector<Bound> bounds;     // later ones count
+  double function_error = 0;     // absolute, of every elementary function
 };
 
 // All profiles of a text, in its order.

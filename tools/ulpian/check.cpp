@@ -15,6 +15,7 @@
 #include "tools/ulpian/options.h"
 #include "tools/ulpian/places.h"
 #include "tools/ulpian/printable.h"
+#include "tools/ulpian/profiles.h"
 
 namespace ulpian::tools {
 namespace {
@@ -23,7 +24,7 @@ struct Options {
   std::string model;
   std::string backend;
   std::vector<std::string> backend_files;
-  std::string profile = "standard";
+  ProfileChoice profile;
   std::string inputs;
   std::vector<std::string> named;
   std::string outputs;
@@ -72,13 +73,6 @@ struct Sample {
   std::string title;
   Tensors inputs;
 };
-
-Result<interp::Profile> read_profile(const std::string& name) {
-  if (const auto profile = interp::profile_named(name)) return *profile;
-  std::string all;
-  for (const std::string& n : interp::profile_names()) all += (all.empty() ? "" : ", ") + n;
-  return usage(fmt::format("no profile is called {}", name), "profiles: " + all);
-}
 
 Result<std::vector<Sample>> draw_samples(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec,
                                          const std::shared_ptr<const Graph>& graph, const interp::Limits& limits) {
@@ -184,7 +178,7 @@ private:
 
 int check(const Options& o, const Common& common) {
   if (o.backend.empty() == o.outputs.empty()) return report(usage("either --backend or --outputs is needed", "ulpian check MODEL --backend onnxruntime"), common);
-  auto profile = read_profile(o.profile);
+  auto profile = chosen_profile(o.profile);
   if (!profile) return report(profile.error(), common);
   auto spec = load_specification(common);
   if (!spec) return report(spec.error(), common);
@@ -228,7 +222,7 @@ void add_check(CLI::App& app, Common& common, std::function<int()>& chosen) {
   c.add_option("model", o->model, "An ONNX model")->required()->type_name("MODEL")->check(not_empty());
   c.add_option("--backend,-b", o->backend, "A registered backend (`ulpian backends`) or a command that speaks the protocol")->type_name("NAME|COMMAND")->check(not_empty());
   c.add_option("--backends", o->backend_files, "A file that registers backends of your own")->type_name("FILE")->allow_extra_args(false)->check(not_empty());
-  c.add_option("--profile", o->profile, "What an implementation may deviate by")->type_name("P")->capture_default_str()->check(not_empty());
+  add_profile_options(c, o->profile);
   c.add_option("--inputs", o->inputs, "Folder with input_<k>.npy or .pb (of a sequence a folder input_<k> with 0.npy, 1.npy, ...); else inputs are drawn")->type_name("DIR")->check(not_empty());
   c.add_option("--input", o->named, "One input by name")->type_name("NAME=FILE")->allow_extra_args(false)->check(not_empty());
   c.add_option("--outputs", o->outputs, "Folder with output_<k>.npy or .pb (of a sequence a folder) that were made elsewhere from --inputs")->type_name("DIR")->check(not_empty());
@@ -244,7 +238,7 @@ void add_check(CLI::App& app, Common& common, std::function<int()>& chosen) {
       "Examples:\n"
       "  ulpian check model.onnx --backend onnxruntime --shape x=1x3x224x224\n"
       "  ulpian check model.onnx --backend 'python3 my_adapter.py' --inputs data --json\n"
-      "  ulpian check model.onnx --inputs data --outputs from_the_chip\n"
+      "  ulpian check model.onnx --inputs data --outputs from_the_chip --profile standard --admit ftz,bf16_inputs\n"
       "Exit status: 0 conforms, 1 does not, 2 usage or input error, 3 undecided (refused, ill-conditioned, a limit).\n");
   c.callback([o, &c, &common, &chosen] {
     for (const char* name : {"--shape", "--range", "--seed", "--samples"})

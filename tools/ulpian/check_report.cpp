@@ -20,6 +20,15 @@ using nlohmann::json;
 // JSON has no infinity.
 json finite(double v) { return std::isfinite(v) ? json(v) : json(nullptr); }
 
+json to_json(const diff::DeviationSet& s) {
+  json j{{"admit", json::array()}};
+  for (interp::Freedom f : s.freedoms) j["admit"].push_back(interp::name_of(f));
+  if (s.function_ulps > 0) j["functions_within_ulps"] = s.function_ulps;
+  if (s.function_error > 0) j["functions_within"] = s.function_error;
+  if (!s.needed.empty()) j["needed"] = s.needed;
+  return j;
+}
+
 json to_json(const diff::Verdict& v) {
   json j{{"class", name_of(v.verdict)},
          {"elements", v.counts.elements},
@@ -34,6 +43,11 @@ json to_json(const diff::Verdict& v) {
   if (v.refused_undefined) j["refused_undefined"] = true;
   if (!v.own_fault.empty()) j["own_fault"] = v.own_fault;
   if (!v.evidence.empty()) j["evidence"] = v.evidence;
+  if (v.deviations) {
+    j["deviations"] = json::array();
+    for (const diff::DeviationSet& s : v.deviations->least) j["deviations"].push_back(to_json(s));
+    if (!v.deviations->note.empty()) j["deviations_note"] = v.deviations->note;
+  }
   if (v.witness) {
     const diff::Witness& w = *v.witness;
     json& x = j["witness"] = {{"output", w.output_name}, {"index", w.index}, {"type", name_of(w.type)}, {"got_bits", w.got}, {"canonical_bits", w.canonical},
@@ -101,8 +115,20 @@ void print_table(const diff::ModelCheck& m, bool colour) {
   }
 }
 
+void print_deviations(const diff::Deviations& d, const char* indent) {
+  for (const diff::DeviationSet& s : d.least) {
+    std::string meaning, needed;
+    for (interp::Freedom f : s.freedoms) meaning += fmt::format("{}{}", meaning.empty() ? "" : "; ", interp::meaning_of(f));
+    for (std::size_t k = 0; k < s.needed.size() && s.needed.size() > 1; ++k)
+      if (!s.needed[k].empty()) needed += fmt::format("{}{} without {}", needed.empty() ? "; outside is " : ", ", one_line(s.needed[k]), k < s.freedoms.size() ? interp::name_of(s.freedoms[k]) : "functions");
+    fmt::print("{}{} with {}{}{}\n", indent, &s == d.least.data() ? "would conform" : "or", to_string(s), meaning.empty() ? "" : fmt::format(" ({})", meaning), needed);
+  }
+  if (!d.note.empty()) fmt::print("{}deviations: {}\n", indent, d.note);
+}
+
 void print_verdict(const diff::Verdict& v, const char* indent) {
   if (!v.reason.empty()) fmt::print("{}{}\n", indent, one_line(v.reason));
+  if (v.deviations) print_deviations(*v.deviations, indent);
   // Of an internal error it is the reason.
   if (!v.own_fault.empty() && v.own_fault != v.reason) fmt::print("{}besides, {}\n", indent, printable(v.own_fault));
   if (!v.evidence.empty()) fmt::print("{}the backend says: {}\n", indent, indented(v.evidence.size() > 600 ? "..." + v.evidence.substr(v.evidence.size() - 600) : v.evidence, std::string(indent) + "  | "));
@@ -167,7 +193,10 @@ std::string verdict_in_words(const diff::ModelCheck& m) {
   if (c == diff::Class::Vacuous) return "vacuous: the standard says nothing on these inputs";
   switch (diff::exit_status(c)) {
     case 0: return fmt::format("conforms to {}", m.profile);
-    case 1: return fmt::format("does not conform to {} ({})", m.profile, name_of(c));
+    case 1: {
+      const auto least = m.least_deviations();
+      return fmt::format("does not conform to {} ({}{})", m.profile, name_of(c), least ? fmt::format("; conforms to {} + {}", m.profile, to_string(*least)) : "");
+    }
     default: return c == diff::Class::Undecided ? std::string(name_of(c)) : fmt::format("undecided ({})", name_of(c));
   }
 }
@@ -212,6 +241,7 @@ json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::st
   json j{{"backend", m.backend}, {"backend_version", m.backend_version}, {"profile", m.profile}, {"inputs", sample}, {"verdict", name_of(m.overall())},
          {"model", to_json(m.whole)}, {"transfers", m.transfers}, {"note", m.note}, {"restarts", m.restarts}, {"operators", json::array()}, {"regions", json::array()}};
   if (!m.exposing.empty()) j["exposing"] = m.exposing;
+  if (const auto least = m.least_deviations()) j["deviations"] = to_json(*least);
   if (m.from_canonical)
     j["from_canonical"] = {{"elements", m.from_canonical->elements}, {"equal", m.from_canonical->equal}, {"worst_ulps", finite(m.from_canonical->worst_ulps)}, {"worst_absolute", finite(m.from_canonical->worst_absolute)}};
   for (const auto& [key, value] : facts.details) j["backend_details"][key] = json::parse(value, nullptr, false);

@@ -38,12 +38,13 @@ struct Common {
   int threads = 1;
 };
 
-// One file each: run.cpp, check.cpp, audit.cpp, spec.cpp, backends.cpp. Each adds itself to `app` and, if the user names it, sets `chosen`.
+// One file each: run.cpp, check.cpp, audit.cpp, spec.cpp, profiles.cpp, backends.cpp. Each adds itself to `app` and, if the user names it, sets `chosen`.
 void add_run(CLI::App& app, Common& common, std::function<int()>& chosen);
 void add_check(CLI::App& app, Common& common, std::function<int()>& chosen);
 void add_audit(CLI::App& app, Common& common, std::function<int()>& chosen);
 void add_backends(CLI::App& app, Common& common, std::function<int()>& chosen);
 void add_spec(CLI::App& app, Common& common, std::function<int()>& chosen);
+void add_profiles(CLI::App& app, Common& common, std::function<int()>& chosen);
 
 void add_common(CLI::App& command, Common& common, bool evaluates);
 

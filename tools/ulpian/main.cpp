@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
   add_audit(app, common, chosen);
   add_backends(app, common, chosen);
   add_spec(app, common, chosen);
+  add_profiles(app, common, chosen);
   if (const auto d = no_such_subcommand(app, argc, argv)) {
     common.json = asks_for_json(argc, argv);
     return report(*d, common);

@@ -16,6 +16,7 @@
 #include "tools/ulpian/inputs.h"
 #include "tools/ulpian/options.h"
 #include "tools/ulpian/printable.h"
+#include "tools/ulpian/profiles.h"
 
 namespace ulpian::tools {
 namespace {
@@ -31,7 +32,7 @@ struct Options {
   std::string answer = "canonical";
   std::string evaluator = "block";
   std::string instructions = "best";
-  std::string profile = "standard";
+  ProfileChoice profile;
 };
 
 std::string summary(const Tensor& t) {
@@ -241,9 +242,9 @@ Result<json> write_sets_of(const std::string& folder, const std::string& stem, c
   return out;
 }
 
-Status write_sets(const Options& o, const Graph& graph, const std::vector<interp::AllowedDatum>& outputs) {
+Status write_sets(const Options& o, const std::string& profile, const Graph& graph, const std::vector<interp::AllowedDatum>& outputs) {
   if (Status s = make_folder(o.out); !s) return s;
-  json all{{"profile", o.profile}, {"outputs", json::object()}};
+  json all{{"profile", profile}, {"outputs", json::object()}};
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const std::string stem = fmt::format("output_{}", k);
     auto one = write_sets_of(o.out, stem, outputs[k]);
@@ -278,19 +279,21 @@ void print(const std::string& title, const interp::AllowedTensor& set) {
 
 int run_allowed(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec, const std::shared_ptr<const Graph>& graph,
                 const std::vector<Datum>& inputs) {
+  auto profile = chosen_profile(o.profile);
+  if (!profile) return report(profile.error(), common);
   // Types, extents and missing inputs are the session's to check.
   if (Status s = interp::Session(spec, graph).check_inputs(inputs); !s) return report(s.error(), common);
   std::vector<interp::AllowedDatum> sets;
   for (const Datum& v : inputs) sets.push_back(interp::exactly(v));
   Progress progress(common, "operator", graph->nodes.size());
-  interp::AllowedSession session(spec, graph, *interp::profile_named(o.profile));
+  interp::AllowedSession session(spec, graph, *profile);
   session.progress = [&](std::size_t node) { progress.at(node + 1, graph->nodes[node].op); };
   auto outputs = session.run_values(sets, {}, limits_of(common));
   progress.done();
   if (!outputs) return report(outputs.error(), common);
   if (!o.out.empty())
-    if (Status s = write_sets(o, *graph, *outputs); !s) return report(s.error(), common);
-  json j{{"status", "ran"}, {"answer", "allowed"}, {"profile", o.profile}, {"outputs", json::array()}, {"warnings", warn_of_extents(*graph, inputs, *outputs)}};
+    if (Status s = write_sets(o, profile->name(), *graph, *outputs); !s) return report(s.error(), common);
+  json j{{"status", "ran"}, {"answer", "allowed"}, {"profile", profile->name()}, {"outputs", json::array()}, {"warnings", warn_of_extents(*graph, inputs, *outputs)}};
   for (std::size_t k = 0; k < outputs->size(); ++k) {
     const interp::AllowedDatum& v = (*outputs)[k];
     const std::string& name = graph->values[static_cast<std::size_t>(graph->outputs[k])].name;
@@ -327,7 +330,7 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& chosen) {
   c.add_option("--answer", o->answer, "canonical: the defined order of operations, bit for bit; ideal: each operator over the real numbers, its outputs rounded once; allowed: the set every conforming implementation falls in")
       ->check(CLI::IsMember({"canonical", "ideal", "allowed"}))->capture_default_str();
   c.add_option("--evaluator", o->evaluator, "block: fast; scalar: the definition itself, slow (the bits are the same)")->check(CLI::IsMember({"block", "scalar"}))->capture_default_str();
-  c.add_option("--profile", o->profile, "With --answer allowed: what an implementation may do")->check(CLI::IsMember(interp::profile_names()))->capture_default_str()->check(not_empty());
+  add_profile_options(c, o->profile);
   c.add_option("--instructions", o->instructions, "Vector instructions of the block evaluator, at most (the bits are the same)")->check(CLI::IsMember({"best", "avx2", "portable"}))->capture_default_str();
   add_common(c, common, true);
   c.footer("Examples:\n  ulpian run model.onnx --inputs data --out answers\n  ulpian run model.onnx --input x=x.npy --json\n  ulpian run model.onnx --inputs data --answer ideal --out ideal\n  ulpian run model.onnx --inputs data --answer allowed --out sets\n");

@@ -1,0 +1,137 @@
+#include "tools/ulpian/profiles.h"
+
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "spec/core/file.h"
+#include "tools/ulpian/command.h"
+#include "tools/ulpian/options.h"
+#include "tools/ulpian/printable.h"
+
+namespace ulpian::tools {
+namespace {
+
+using interp::Freedom;
+using nlohmann::json;
+
+Diagnostic usage(std::string message, std::string hint) {
+  Diagnostic d;
+  d.kind = ErrorKind::Usage;
+  d.message = std::move(message);
+  return d.help(std::move(hint));
+}
+
+std::string all_names() {
+  std::string all;
+  for (const std::string& n : interp::profile_names()) all += (all.empty() ? "" : ", ") + n;
+  return all;
+}
+
+// Of a shipped name that one; of a file all in it.
+Result<std::vector<interp::Profile>> profiles_of(const std::string& name) {
+  if (const auto profile = interp::profile_named(name)) return std::vector{*profile};
+  if (name.find('/') == std::string::npos && !name.ends_with(".ulp"))
+    return usage(fmt::format("no profile is called {}", printable(name)), fmt::format("profiles: {}; or a file of them, NAME.ulp", all_names()));
+  auto bytes = read_file(name, 1u << 20);
+  if (!bytes) return std::move(bytes).error();
+  return interp::read_profiles({name, std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size())});
+}
+
+std::string number(double ulps) { return ulps == 0.5 ? "correctly rounded" : fmt::format("{:g} ULP", ulps); }
+
+// Functions of the same errors together, as `f32 3, f64 3, f16 2: exp, log`.
+std::map<std::string, std::vector<std::string>> errors_of(const interp::Profile& p) {
+  std::map<std::string, std::vector<std::string>> out;
+  for (int k = 0; k < PrimitiveCount; ++k) {
+    const auto f = static_cast<Primitive>(k);
+    if (row_of(f).kind != PrimitiveKind::Elementary && f != Primitive::Divide && f != Primitive::Reciprocal && f != Primitive::SquareRoot) continue;
+    const double a = p.ulp(f, ElementType::F32), b = p.ulp(f, ElementType::F64), c = p.ulp(f, ElementType::F16);
+    out[a == b && b == c ? number(a) : fmt::format("f32 {}, f64 {}, f16 {}", number(a), number(b), number(c))].emplace_back(name_of(f));
+  }
+  return out;
+}
+
+std::vector<std::string> freedoms_of(const interp::Profile& p) {
+  std::vector<std::string> out;
+  for (int k = 0; k < interp::FreedomCount; ++k)
+    if (p.admits(static_cast<Freedom>(k))) out.emplace_back(interp::name_of(static_cast<Freedom>(k)));
+  return out;
+}
+
+void print(const interp::Profile& p) {
+  fmt::print("{}\n", printable(p.name()));
+  if (!p.doc().empty()) fmt::print("  {}\n", printable(p.doc()));
+  if (p.exactly_canonical()) return;
+  for (const std::string& f : freedoms_of(p)) fmt::print("  admits {}: {}\n", f, interp::meaning_of(*interp::freedom_named(f)));
+  for (const auto& [error, functions] : errors_of(p)) {
+    fmt::print("  {}:", error);
+    for (std::size_t k = 0; k < functions.size(); ++k) fmt::print("{} {}", k ? "," : "", functions[k]);
+    fmt::print("\n");
+  }
+}
+
+int profiles(const std::string& name, const Common& common) {
+  std::vector<interp::Profile> all;
+  if (name.empty()) {
+    for (const std::string& n : interp::profile_names()) all.push_back(*interp::profile_named(n));
+  } else {
+    auto read = profiles_of(name);
+    if (!read) return report(read.error(), common);
+    all = std::move(*read);
+  }
+  if (common.json) {
+    json out = json::array();
+    for (const interp::Profile& p : all) {
+      json j{{"name", p.name()}, {"doc", p.doc()}, {"exactly_canonical", p.exactly_canonical()}, {"admits", freedoms_of(p)}};
+      if (!p.exactly_canonical()) j["errors"] = errors_of(p);
+      out.push_back(std::move(j));
+    }
+    json freedoms = json::object();
+    for (int k = 0; k < interp::FreedomCount; ++k) freedoms[std::string(interp::name_of(static_cast<Freedom>(k)))] = interp::meaning_of(static_cast<Freedom>(k));
+    fmt::print("{}\n", json{{"profiles", out}, {"can_admit", freedoms}}.dump(2, ' ', false, json::error_handler_t::replace));
+    return Success;
+  }
+  for (const interp::Profile& p : all) print(p);
+  if (!name.empty()) return Success;
+  fmt::print("What a profile may admit:\n");
+  for (int k = 0; k < interp::FreedomCount; ++k) fmt::print("  {:<18}{}\n", interp::name_of(static_cast<Freedom>(k)), interp::meaning_of(static_cast<Freedom>(k)));
+  return Success;
+}
+
+}  // namespace
+
+void add_profile_options(CLI::App& command, ProfileChoice& choice) {
+  command.add_option("--profile", choice.profile, "What an implementation may deviate by: standard, strict, accurate, canonical, or a file (the last profile in it counts)")->type_name("NAME|FILE")->capture_default_str()->check(not_empty());
+  command.add_option("--admit", choice.admit, "What the profile admits besides, as `ulpian profiles` lists it: ftz,bf16_inputs")->type_name("NAME,...")->delimiter(',')->allow_extra_args(false)->check(not_empty());
+}
+
+Result<interp::Profile> chosen_profile(const ProfileChoice& choice) {
+  auto all = profiles_of(choice.profile);
+  if (!all) return std::move(all).error();
+  std::vector<Freedom> more;
+  for (const std::string& a : choice.admit) {
+    const auto f = interp::freedom_named(a);
+    if (!f) {
+      std::string known;
+      for (int k = 0; k < interp::FreedomCount; ++k) known += fmt::format("{}{}", known.empty() ? "" : ", ", interp::name_of(static_cast<Freedom>(k)));
+      return usage(fmt::format("--admit: there is no {} to admit", printable(a)), "there are " + known);
+    }
+    if (all->back().exactly_canonical()) return usage(fmt::format("--admit: the profile {} admits the canonical value alone", all->back().name()), "choose another, strict for example");
+    if (!all->back().admits(*f)) more.push_back(*f);
+  }
+  return all->back().with(more);
+}
+
+void add_profiles(CLI::App& app, Common& common, std::function<int()>& chosen) {
+  auto name = std::make_shared<std::string>();
+  CLI::App& c = *app.add_subcommand("profiles", "What an implementation may deviate by: the profiles, and what one may admit (docs/profiles.md)");
+  c.add_option("profile", *name, "Only this one, or those of a file")->type_name("NAME|FILE")->check(not_empty());
+  c.add_flag("--json", common.json, "Print the result as JSON on standard output");
+  c.footer("Examples:\n  ulpian profiles\n  ulpian profiles standard\n  ulpian profiles my_chip.ulp\nExit status: 0, 2 usage or a file that is wrong.\n");
+  c.callback([name, &common, &chosen] { chosen = [name, &common] { return profiles(*name, common); }; });
+}
+
+}  // namespace ulpian::tools
