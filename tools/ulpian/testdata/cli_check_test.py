@@ -52,6 +52,40 @@ class Check(Case):
                       [([0], 0x3f800000, 0x40a00000), ([1], 0x40000000, 0)])
         self.expect(1, "check", self.save(RELU), "--backend", self.backend("loud-stderr"), "--inputs", self.inputs(np.array([5, -5], np.float32)), says=("violation", "0x"))
 
+    def test_profiles_are_names_or_files_and_a_violation_names_what_would_explain_it(self):
+        # Halves of subnormal numbers, which somebody gave as zeros: the operand is one, and the result.
+        x = self.inputs(np.array([2.0 ** -127, -(2.0 ** -130)], np.float32))
+        m = self.save(model([node("Mul", ["x", "half"], ["y"])], [value("x")], [value("y")], initializers=[("half", np.array(0.5, np.float32))]))
+        out = os.path.join(self.folder, "flushed")
+        os.makedirs(out)
+        np.save(os.path.join(out, "output_0.npy"), np.array([0, -0.0], np.float32))
+        p = self.expect(1, "check", m, "--inputs", x, "--outputs", out, "--json")
+        check = json.loads(p.out)["checks"][0]
+        self.assertEqual([s["admit"] for s in check["model"]["deviations"]], [["ftz"], ["daz"]])
+        self.assertEqual(check["deviations"]["admit"], ["ftz"])
+        self.expect(1, "check", m, "--inputs", x, "--outputs", out, says=("would conform with ftz (subnormal results flushed to zero)", "conforms to standard + ftz"))
+        self.expect(0, "check", m, "--inputs", x, "--outputs", out, "--admit", "zero_signs,ftz", says="conforms to standard + zero_signs + ftz")
+        mine = os.path.join(self.folder, "mine.ulp")
+        with open(mine, "w") as f:
+            f.write('profile chip from strict { doc "ours" admit daz within 3 ulp: exp }')
+        self.expect(0, "check", m, "--inputs", x, "--outputs", out, "--profile", mine, says="conforms to chip")
+        self.expect(0, "profiles", mine, says=("chip", "admits daz", "3 ULP: exp"))
+        self.expect(0, "run", m, "--inputs", x, "--answer", "allowed", "--profile", mine, says="0 exact, 2 sets")
+        self.assertEqual({p["name"] for p in json.loads(self.expect(0, "profiles", "--json").out)["profiles"]}, {"canonical", "accurate", "strict", "standard"})
+
+    def test_profiles_that_are_wrong_say_where(self):
+        m, x = self.save(RELU), self.inputs(np.array([5, -5], np.float32))
+        mine = os.path.join(self.folder, "mine.ulp")
+        for text, says in (("profile a { admit fzt }", "there is no fzt to admit"), ("profile a from b { }", "no profile is called b"), ("profile a {", "the end of the file"), ("", "expected 'profile'")):
+            with self.subTest(text):
+                with open(mine, "w") as f:
+                    f.write(text)
+                self.expect(2, "check", m, "--inputs", x, "--outputs", x, "--profile", mine, says=(says, "mine.ulp"))
+        self.expect(2, "check", m, "--inputs", x, "--outputs", x, "--profile", "lax", says=("no profile is called lax", "standard"))
+        self.expect(2, "check", m, "--inputs", x, "--outputs", x, "--profile", "no_such.ulp", says="no_such.ulp")
+        self.expect(2, "check", m, "--inputs", x, "--outputs", x, "--admit", "fzt", says=("there is no fzt to admit", "bf16_inputs"))
+        self.expect(2, "check", m, "--inputs", x, "--outputs", x, "--profile", "canonical", "--admit", "ftz", says="admits the canonical value alone")
+
     def test_a_known_fault_is_named_beside_the_verdict(self):
         m, x = self.save(RELU), self.inputs(np.array([5, -5], np.float32))
         known = {"backends": ["mine"], "verdicts": ["violation"], "operators": ["onnx.Relu"], "types": ["f32"], "reason": "a wrong maximum", "link": "https://example.org/1"}

@@ -1,0 +1,128 @@
+// The least deviations that explain an answer: answers are made here, by what they are said to deviate by.
+#include <cmath>
+#include <random>
+
+#include "diff/check/check_test_support.h"
+
+namespace ulpian::diff {
+namespace {
+
+constexpr auto F32 = ElementType::F32;
+using interp::Freedom;
+
+Verdict verdict_of(const GraphMaker& g, const Tensors& inputs, const Tensor& answer, const CheckOptions& options = standard()) {
+  const auto m = check_outputs(shipped(), g.graph(), inputs, tensors({answer}), options);
+  EXPECT_TRUE(m.ok()) << (m.ok() ? "" : to_string(m.error()));
+  return m.ok() ? m->whole : Verdict{};
+}
+
+std::vector<std::string> sets_of(const Verdict& v) {
+  std::vector<std::string> out;
+  if (v.deviations)
+    for (const DeviationSet& s : v.deviations->least) out.push_back(to_string(s));
+  return out;
+}
+
+CheckOptions admitting(std::initializer_list<Freedom> more) {
+  CheckOptions o = standard();
+  const std::vector<Freedom> list(more);
+  o.profile = o.profile.with(list);
+  return o;
+}
+
+GraphMaker product(const Extents& a, const Extents& b) {
+  GraphMaker g;
+  g.input("a", F32, a).input("b", F32, b).node("MatMul", {"a", "b"}, {"y"}).output("y");
+  return g;
+}
+
+TEST(Deviations, OfAProductOfNarrowedFactorsComeFirst) {
+  std::mt19937 random(5);
+  std::vector<float> a(2 * 50), b(50 * 3), y(6);
+  for (auto* v : {&a, &b})
+    for (float& x : *v) x = static_cast<float>(static_cast<std::int32_t>(random())) * 0x1p-31f;
+  const auto bf16 = [](float x) { return to_double(ElementType::BF16, from_double(ElementType::BF16, static_cast<double>(x))); };
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j) {
+      double sum = 0;
+      for (int k = 0; k < 50; ++k) sum += bf16(a[static_cast<std::size_t>(i * 50 + k)]) * bf16(b[static_cast<std::size_t>(k * 3 + j)]);
+      y[static_cast<std::size_t>(i * 3 + j)] = static_cast<float>(sum);
+    }
+  const GraphMaker g = product({2, 50}, {50, 3});
+  const Tensors inputs = tensors({floats(a, Extents{2, 50}), floats(b, Extents{50, 3})});
+  const Verdict v = verdict_of(g, inputs, floats(y, Extents{2, 3}));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  ASSERT_TRUE(v.deviations && !v.deviations->least.empty());
+  EXPECT_EQ(sets_of(v)[0], "bf16_inputs");
+  for (const std::string& s : sets_of(v)) EXPECT_EQ(s.find('+'), std::string::npos) << s;  // all of one, as one is enough
+  EXPECT_EQ(verdict_of(g, inputs, floats(y, Extents{2, 3}), admitting({Freedom::Bf16Inputs})).verdict, Class::Conforms);
+  EXPECT_EQ(verdict_of(g, inputs, floats(y, Extents{2, 3}), admitting({Freedom::Ftz})).verdict, Class::Violation);
+}
+
+TEST(Deviations, AreBothNamedWhereTwoAreNeededWithAnElementForEach) {
+  GraphMaker g;
+  g.input("a", F32, {4}).input("b", F32, {4}).node("Mul", {"a", "b"}, {"y"}).output("y");
+  const Tensors inputs = tensors({floats({1, 0x1p-130f, 0x1p-70f, 3}), floats({2, 0x1p20f, 0x1p-70f, 4})});
+  // Read as zero; flushed. The first and the last are right.
+  const Verdict v = verdict_of(g, inputs, floats({2, 0, 0, 12}));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  EXPECT_EQ(sets_of(v), std::vector<std::string>{"ftz + daz"});
+  ASSERT_EQ(v.deviations->least[0].needed.size(), 2u);
+  EXPECT_EQ(v.deviations->least[0].needed[0], "\"y\"[2]");  // outside without ftz
+  EXPECT_EQ(v.deviations->least[0].needed[1], "\"y\"[1]");
+  EXPECT_EQ(verdict_of(g, inputs, floats({2, 0, 0, 12}), admitting({Freedom::Ftz, Freedom::Daz})).verdict, Class::Conforms);
+  // With one of them admitted already the other is left.
+  EXPECT_EQ(sets_of(verdict_of(g, inputs, floats({2, 0, 0, 12}), admitting({Freedom::Daz}))), std::vector<std::string>{"ftz"});
+}
+
+TEST(Deviations, OfAFunctionsValuesAreTheirLeastErrors) {
+  GraphMaker g;
+  g.input("x", F32, {2}).node("Tanh", {"x"}, {"y"}).output("y");
+  const float x[2] = {1e-3f, 0.5f};
+  const Tensors inputs = tensors({floats({x[0], x[1]})});
+  const float y = static_cast<float>(std::tanh(static_cast<double>(x[0])) + 1e-7);
+  const Verdict v = verdict_of(g, inputs, floats({y, static_cast<float>(std::tanh(0.5))}));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  ASSERT_TRUE(v.deviations);
+  ASSERT_EQ(v.deviations->least.size(), 2u);
+  const double away = static_cast<double>(y) - std::tanh(static_cast<double>(x[0])), ulp = 0x1p-33;
+  EXPECT_NEAR(v.deviations->least[0].function_error, away, 0.1 * away);  // standard's own 5 ULP are part of it
+  EXPECT_NEAR(v.deviations->least[1].function_ulps, away / ulp, 0.1 * away / ulp);
+  CheckOptions within = standard();
+  within.profile = within.profile.apart(v.deviations->least[0].function_error);
+  EXPECT_EQ(verdict_of(g, inputs, floats({y, static_cast<float>(std::tanh(0.5))}), within).verdict, Class::Conforms);
+}
+
+TEST(Deviations, AreNoneWhereNothingKnownExplainsTheAnswer) {
+  const Verdict v = verdict_of(product({1, 2}, {2, 1}), tensors({floats({1, 2}, Extents{1, 2}), floats({3, 4}, Extents{2, 1})}), floats({22}, Extents{1, 1}));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  ASSERT_TRUE(v.deviations);
+  EXPECT_TRUE(v.deviations->least.empty());
+  EXPECT_NE(v.deviations->note.find("none of the deviations"), std::string::npos) << v.deviations->note;
+}
+
+TEST(Deviations, OfSeveralVerdictsAreTheFewestThatDoForAll) {
+  const auto of = [](std::vector<DeviationSet> least) {
+    Verdict v;
+    v.verdict = Class::Violation;
+    v.deviations = Deviations{std::move(least), {}};
+    return v;
+  };
+  const DeviationSet ftz{{Freedom::Ftz}, 0, 0, {}}, zeros{{Freedom::ZeroSigns}, 0, 0, {}}, both{{Freedom::Ftz, Freedom::Daz}, 0, 0, {}}, near{{}, 0, 1e-7, {}}, nearer{{}, 0, 1e-8, {}}, ulps{{}, 12, 0, {}};
+  const auto together = [](std::initializer_list<Verdict> all) {
+    std::vector<const Verdict*> pointers;
+    for (const Verdict& v : all) pointers.push_back(&v);
+    const auto s = least_together(pointers);
+    return s ? to_string(*s) : std::string("none");
+  };
+  const Verdict right;
+  EXPECT_EQ(together({of({ftz, zeros}), of({zeros}), right}), "zero_signs");
+  EXPECT_EQ(together({of({ftz}), of({both})}), "ftz + daz");
+  EXPECT_EQ(together({of({near, ulps}), of({nearer})}), "functions within 1e-07 absolute");
+  EXPECT_EQ(together({of({ulps}), of({nearer})}), "functions within 12 ULP + functions within 1e-08 absolute");
+  EXPECT_EQ(together({of({ftz}), of({})}), "none");
+  EXPECT_EQ(together({right}), "none");
+}
+
+}  // namespace
+}  // namespace ulpian::diff
