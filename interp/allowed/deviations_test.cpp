@@ -192,6 +192,17 @@ TEST(Deviations, ExtremesPassOverNanWhereAdmitted) {
   EXPECT_FALSE(has(reduced, 1));
 }
 
+// Extremes of integers have no NaN.
+TEST(Deviations, LeaveIntegersAlone) {
+  Maker m;
+  const TensorId a = m.vector("a", E::I32);
+  const Variable i = m.fresh("i");
+  m.output(m.each("y", {i}, {m.extent(a)}, m.primitive(P::Maximum, std::vector<TermId>{m.at(a, m.variable(i)), m.at(a, m.variable(i))})));
+  Tensor x(E::I32, {1});
+  x.set(0, 7);
+  EXPECT_TRUE(under(m, {x}, {Freedom::Ftz, Freedom::Daz, Freedom::ZeroSigns, Freedom::NanIgnored, Freedom::Bf16Inputs}).is_exact(0));
+}
+
 TEST(Deviations, ZerosOfEitherSign) {
   const auto set = mapped_under(P::Multiply, {0.0f, 2}, {1, 3}, {Freedom::ZeroSigns});
   EXPECT_TRUE(has(set, 0.0f, 0) && has(set, -0.0f, 0));

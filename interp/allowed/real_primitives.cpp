@@ -216,7 +216,7 @@ Lanes apply_primitive(P p, ElementType result, const Rules& rules, Arguments arg
   const Arguments read(pointers, arguments.size());
   Lanes out = piecewise(intervals, read);
   if (is_float(result)) continue_sums(p, rules, out, read);
-  if ((p == P::Minimum || p == P::Maximum) && rules.profile->admits(Freedom::NanIgnored))
+  if ((p == P::Minimum || p == P::Maximum) && is_float(result) && rules.profile->admits(Freedom::NanIgnored))
     for (std::int64_t i = 0; i < out.n; ++i)
       for (int k = 0; k < 2; ++k) {
         const Lanes &nan = operands[k], &other = operands[1 - k];

@@ -50,14 +50,14 @@ std::string first_outside(const Outputs& answers, const Sets& sets, Totals& tota
 }
 
 // What is not a member, as text; empty where all is well.
-std::string outside(const core::Program& program, const Inputs& inputs, const char* profile, Totals& totals) {
+std::string outside(const core::Program& program, const Inputs& inputs, const Profile& profile, Totals& totals) {
   const Limits limits = small_limits();
   std::optional<Diagnostic> undefined, may_be_undefined;
   const auto canonical = evaluate_scalar(program, inputs, limits, &undefined);
   Sets sets(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (inputs[k]) sets[k] = AllowedTensor::exactly(*inputs[k]);
-  const auto allowed = evaluate_allowed(program, sets, *profile_named(profile), limits, &may_be_undefined);
+  const auto allowed = evaluate_allowed(program, sets, profile, limits, &may_be_undefined);
   if (!canonical) {
     // What must be refused is refused here, too; other failures have no answer to compare.
     if (canonical.error().kind == ErrorKind::Requirement && allowed) return "an answer where a refusal is required: " + to_string(canonical.error());
@@ -66,7 +66,7 @@ std::string outside(const core::Program& program, const Inputs& inputs, const ch
   if (!allowed) return is_a_limit(allowed.error()) ? std::string() : to_string(allowed.error());
   if (undefined && !may_be_undefined) return "undefined, but not found so: " + to_string(*undefined);
   const std::string wrong = first_outside(*canonical, *allowed, totals);
-  return wrong.empty() ? wrong : wrong + " under " + profile;
+  return wrong.empty() ? wrong : wrong + " under " + profile.name();
 }
 
 // Values in which errors show: small integers, ordinary numbers, huge, tiny, ties, zeros of both signs, infinities, NaN.
@@ -94,7 +94,7 @@ TEST(Soundness, CanonicalIsAllowedOnEveryExample) {
   each_example_call(true, 40, [&](const language::Example& e, const core::Program& program) {
     bool well = true;
     for (const char* profile : {"standard", "strict"}) {
-      const std::string wrong = outside(program, e.inputs, profile, totals);
+      const std::string wrong = outside(program, e.inputs, *profile_named(profile), totals);
       if (!wrong.empty()) ADD_FAILURE() << e.title << ": " << wrong;
       well = well && wrong.empty();
     }
@@ -117,12 +117,48 @@ TEST(Soundness, CanonicalIsAllowedOnDrawnInputs) {
         for (std::int64_t i = 0; i < other.size(); ++i) other.set(i, drawn(t->type(), random, round > 0));
         t = std::move(other);
       }
-      const std::string wrong = outside(program, inputs, round == 1 ? "strict" : "standard", totals);
+      const std::string wrong = outside(program, inputs, *profile_named(round == 1 ? "strict" : "standard"), totals);
       if (wrong.empty()) continue;
       ADD_FAILURE() << e.title << ": " << wrong << shown(inputs);
       return false;
     }
     return true;
+  });
+  totals.print();
+}
+
+// With every deviation a set holds what it held without any, and canonical.
+TEST(Soundness, DeviationsOnlyAdd) {
+  constexpr unsigned Seed = 20261202;
+  std::mt19937 random(Seed);
+  Totals totals;
+  const std::vector<Freedom> freedoms{Freedom::Ftz, Freedom::Daz, Freedom::ZeroSigns, Freedom::NanIgnored, Freedom::Tf32Inputs, Freedom::F16Inputs, Freedom::Bf16Inputs, Freedom::F16Sums};
+  const Profile strict = *profile_named("strict"), all = strict.with(freedoms).within(100).apart(1e-6);
+  each_example_call(false, 20, [&](const language::Example& e, const core::Program& program) {
+    Inputs inputs = e.inputs;
+    Sets sets(inputs.size());
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      if (!inputs[k]) continue;
+      if (is_float(inputs[k]->type())) {
+        Tensor other(inputs[k]->type(), inputs[k]->extents());
+        for (std::int64_t i = 0; i < other.size(); ++i) other.set(i, random() % 2 ? drawn(other.type(), random, true) : inputs[k]->at(i));
+        inputs[k] = std::move(other);
+      }
+      sets[k] = AllowedTensor::exactly(*inputs[k]);
+    }
+    std::string wrong = outside(program, inputs, all, totals);
+    const auto less = evaluate_allowed(program, sets, strict, small_limits()), more = evaluate_allowed(program, sets, all, small_limits());
+    for (std::size_t k = 0; wrong.empty() && less && more && k < less->size(); ++k) {
+      if (!(*less)[k] || is_complex((*less)[k]->type()) || (*less)[k]->type() == ElementType::String) continue;
+      const AllowedTensor &small = *(*less)[k], &large = *(*more)[k];
+      for (std::int64_t i = 0; i < small.size(); ++i) {
+        const std::uint8_t flags = small.flags()[static_cast<std::size_t>(i)], beyond = large.flags()[static_cast<std::size_t>(i)];
+        const bool held = (beyond & Anything) || ((flags & Empty) != 0 || (large.contains(i, small.lower().at(i)) && large.contains(i, small.upper().at(i))));
+        if (!held || ((flags & HasNan) && !(beyond & (HasNan | Anything)))) wrong = fmt::format("output {}, element {}: {} does not hold {}", k, i, large.describe(i), small.describe(i));
+      }
+    }
+    if (!wrong.empty()) ADD_FAILURE() << e.title << ": " << wrong << shown(inputs);
+    return wrong.empty();
   });
   totals.print();
 }

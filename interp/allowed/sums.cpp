@@ -352,13 +352,15 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
   const FloatFormat& f = format_of(accumulator);
   const double u = std::ldexp(1.0, -f.precision()), flush = rules.profile->admits(Freedom::Ftz) ? 2 * std::ldexp(1.0, f.min_exponent()) : 0;
   const double last = to_double(accumulator, largest_finite(accumulator));
+  // A number that may be flushed is a union; its sum goes on all the same.
+  const std::uint8_t apart = HasNan | Anything | NoValue | (rules.profile->deviates() ? std::uint8_t{0} : std::uint8_t{NotOneInterval});
   for (std::int64_t i = 0; i < out.n; ++i) {
     const std::size_t k = index(i);
     double lo[2], hi[2], magnitude[2], leaves[2];
     bool any = false, plain = true;
     for (int s = 0; s < 2; ++s) {
       const Lanes& x = *a[index(s)];
-      plain = plain && !(x.flag(i) & (HasNan | Anything | NoValue | NotOneInterval)) && finite(x.low(i)) && finite(x.high(i));
+      plain = plain && !(x.flag(i) & apart) && finite(x.low(i)) && finite(x.high(i));
       if (x.sums && x.sums->leaves[k] > 0) {
         lo[s] = x.sums->lo[k], hi[s] = x.sums->hi[k], magnitude[s] = x.sums->magnitude[k], leaves[s] = x.sums->leaves[k];
         any = true;
@@ -366,7 +368,7 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
         lo[s] = x.low(i), hi[s] = x.high(i), magnitude[s] = std::max(std::fabs(lo[s]), std::fabs(hi[s])), leaves[s] = magnitude[s] != 0 ? 1 : 0;
       }
     }
-    if (!any || !plain || (out.flag(i) & (HasNan | Anything | NoValue | NotOneInterval))) continue;
+    if (!any || !plain || (out.flag(i) & apart)) continue;
     double low = 0, high = 0, size = 0, count = 0;
     if (adds) {
       const bool minus = p == Primitive::Subtract;
@@ -397,6 +399,12 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
     }
     if (from != from || to != to) {
       set_anything(out, i);
+      continue;
+    }
+    if (out.flag(i) & NotOneInterval) {
+      Pieces pieces = pieces_at(out, i);
+      pieces.push_back({from, to, 0, 0});
+      set_pieces(out, i, std::move(pieces), out.flag(i));
       continue;
     }
     if (before(out.low(i), from)) from = out.low(i);
