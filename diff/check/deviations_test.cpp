@@ -124,5 +124,13 @@ TEST(Deviations, OfSeveralVerdictsAreTheFewestThatDoForAll) {
   EXPECT_EQ(together({right}), "none");
 }
 
+// What is told is what a reader writes into a profile, so it is never rounded down.
+TEST(Deviations, FiguresAreNotBelowWhatIsNeeded) {
+  EXPECT_EQ(to_string(DeviationSet{{}, 0, 0.0020751953125, {}}), "functions within 0.00208 absolute");
+  EXPECT_EQ(to_string(DeviationSet{{}, 0, 1.4516e-05, {}}), "functions within 1.452e-05 absolute");  // 1.45e-05 is less
+  EXPECT_EQ(to_string(DeviationSet{{}, 0, 1.4514e-05, {}}), "functions within 1.4514e-05 absolute");  // 1.451e-05 is less too
+  EXPECT_EQ(to_string(DeviationSet{{}, 1552, 0, {}}), "functions within 1552 ULP");                  // 1.55e+03 is less
+}
+
 }  // namespace
 }  // namespace ulpian::diff

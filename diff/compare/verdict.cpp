@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -62,11 +63,23 @@ int severity(Class c) {
   ensure(false);
 }
 
+namespace {
+
+// Three digits, or as many as it takes not to fall below x: a profile with the figure as written conforms.
+std::string at_least(double x) {
+  std::string out;
+  for (int digits = 3; digits <= 17; ++digits)
+    if (out = fmt::format("{:.{}g}", x, digits); std::strtod(out.c_str(), nullptr) >= x) break;
+  return out;
+}
+
+}  // namespace
+
 std::string to_string(const DeviationSet& set) {
   std::string out;
   for (interp::Freedom f : set.freedoms) out += fmt::format("{}{}", out.empty() ? "" : " + ", interp::name_of(f));
-  if (set.function_ulps > 0) out += fmt::format("{}functions within {:.3g} ULP", out.empty() ? "" : " + ", set.function_ulps);
-  if (set.function_error > 0) out += fmt::format("{}functions within {:.3g} absolute", out.empty() ? "" : " + ", set.function_error);
+  if (set.function_ulps > 0) out += fmt::format("{}functions within {} ULP", out.empty() ? "" : " + ", at_least(set.function_ulps));
+  if (set.function_error > 0) out += fmt::format("{}functions within {} absolute", out.empty() ? "" : " + ", at_least(set.function_error));
   return out;
 }
 

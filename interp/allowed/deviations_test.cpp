@@ -1,5 +1,6 @@
 // Deviations: implementations that flush, narrow or pass over are members where a profile admits just that, and not without it.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -243,6 +244,8 @@ TEST(Profiles, AreReadFromTexts) {
   EXPECT_TRUE(tighter.admits(Freedom::Ftz));
   EXPECT_EQ(chip.within(100).ulp(P::Exp, E::F16), 100);
   EXPECT_EQ(chip.within(100).ulp(P::Divide, E::F16), 0.5);
+  const std::array<Freedom, 4> more{Freedom::Daz, Freedom::Ftz, Freedom::Daz, Freedom::ZeroSigns};
+  EXPECT_EQ(chip.with(more).name(), "chip + daz + zero_signs");  // what it admits already, and what is named twice, adds nothing
 }
 
 TEST(Profiles, SayWhatIsWrongAndWhere) {

@@ -57,6 +57,7 @@ double Profile::ulp(Primitive p, ElementType type) const {
 Profile Profile::with(std::span<const Freedom> more) const {
   Profile p = *this;
   for (Freedom f : more) {
+    if (p.admits(f)) continue;
     p.admitted_ |= std::uint32_t{1} << static_cast<int>(f);
     p.name_ += fmt::format(" + {}", ulpian::interp::name_of(f));
   }
