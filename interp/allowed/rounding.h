@@ -94,8 +94,8 @@ inline double ulp_of(const FloatFormat& f, double x) {
   return std::ldexp(1.0, e - f.fraction_bits);
 }
 
-// How far below the reals in [from, to] (or that round to them), 0 < from, values within `ulps` of them reach. ulp(x) doubles at powers of two, so one of these inside
-// may reach further than `from` does; the first or the last of them does most. +infinity where there is none.
+// How far below the positive reals in [from, to] (or that round to them) values within `ulps` of them reach. ulp(x) doubles at powers of two, so one of these inside
+// may reach further than `from` does; the first or the last of them does most (the last, where the error is more than the value). +infinity where there is none.
 inline double reach_below(const FloatFormat& f, double ulps, double from, double to) {
   const auto power_at = [](double x) {
     int k = 0;
@@ -103,7 +103,8 @@ inline double reach_below(const FloatFormat& f, double ulps, double from, double
     return std::ldexp(1.0, k - 1);
   };
   const double last = std::fmin(to, std::numeric_limits<double>::max());
-  if (!(from > 0) || !(from <= last)) return Infinity;
+  if (from <= 0) from = ulp_of(f, 0);
+  if (!(from <= last)) return Infinity;
   double reached = Infinity;
   for (const double power : {power_at(from), 2 * power_at(from), power_at(last)})
     if (power >= from && power <= last) reached = std::fmin(reached, power - ulps * ulp_of(f, power));
@@ -125,7 +126,7 @@ template <ElementType T> inline double ceiling_of(double x) {
 }
 template <ElementType T> inline double floor_of(double x) { return -ceiling_of<T>(-x); }
 
-// Makes room in [lo, hi] for values of T within `ulps` of the reals between `least` and `greatest`, of one sign, beyond what their ends ask.
+// Makes room in [lo, hi] for values of T within `ulps` of the reals between `least` and `greatest`, beyond what their ends ask.
 template <ElementType T> inline void include_powers(double ulps, double least, double greatest, double& lo, double& hi) {
   if (ulps <= 0.5) return;
   const FloatFormat& f = format_of(T);
