@@ -231,7 +231,7 @@ private:
       }
       if (!same && is_float(t) && !is_nan(t, a) && !is_nan(t, b)) v_.counts.worst_ulps = std::max(v_.counts.worst_ulps, distance_in_ulps(t, b, a));
       if (!allowed_ready_ && !fetch_allowed()) return false;
-      const auto& set = k < allowed_.size() ? allowed_[k] : std::nullopt;
+      const interp::AllowedTensor* set = k < allowed_.size() && allowed_[k] ? &*allowed_[k] : nullptr;  // a copy for each element would take quadratic time
       if (!set) return settled(Class::Undecided, fmt::format("no allowed set of the output {}", name(k)));
       if (set->type() != t || set->extents() != want.extents())
         return settled(Class::InternalError, fmt::format("the allowed set of the output {} is {}{}", name(k), name_of(set->type()), ulpian::to_string(set->extents())));

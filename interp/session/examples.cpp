@@ -110,7 +110,8 @@ bool next_choice(std::vector<std::uint8_t>& choice, const std::vector<std::uint8
 
 // The first of the stated values that the reading admits (`admits`) or does not.
 std::optional<std::string> first_that(const language::Example::Expected& e, const Reading& reading, bool admits) {
-  const auto& set = e.output < reading.results.size() ? reading.results[e.output] : std::nullopt;
+  static const std::optional<AllowedTensor> none;
+  const auto& set = e.output < reading.results.size() ? reading.results[e.output] : none;
   if (!set) return fmt::format("there is no tensor {}", e.name);
   const auto want = e.value(set->type());
   if (!want) return fmt::format("the values of {} do not fit {}", e.name, name_of(set->type()));
