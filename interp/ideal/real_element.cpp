@@ -179,6 +179,7 @@ void RealElements::fresh() {
   known_bits_ = work_->bits;
   terms_.clear();
   coordinates_.clear();
+  updates_.clear();
   remembered_ = 0;
   for (auto& e : elements_) e.clear();
   for (auto& c : climbed_) c.clear();

@@ -117,7 +117,10 @@ private:
   Maybe input_element(core::TensorId id, std::int64_t position);
   Maybe equation_element(core::TensorId id, Index index);
   void climb(core::TensorId id, Index index);
+  // Of a scatter, by the position that they go to: each update's variables.
+  using Updates = std::unordered_map<std::int64_t, std::vector<std::vector<std::int64_t>>>;
   Maybe scattered(core::TensorId id, Index index);
+  const Updates* updates(core::TensorId id, const Extents& extents);
   const std::vector<std::int64_t>* coordinates(core::TensorId id);  // of a Where
   const Extents* extents_of(core::TensorId id);
   std::optional<std::int64_t> size(core::Size s);
@@ -152,6 +155,7 @@ private:
   std::vector<std::unordered_map<std::int64_t, std::int64_t>> climbed_;   // by tensor, by position within a step: the next step to visit
   std::size_t remembered_ = 0;
   std::unordered_map<core::TensorId, std::vector<std::int64_t>> coordinates_;
+  std::unordered_map<core::TensorId, Updates> updates_;
 };
 
 }  // namespace ulpian::interp

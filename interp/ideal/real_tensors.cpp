@@ -113,20 +113,17 @@ RealElements::Maybe RealElements::scattered(core::TensorId id, Index index) {
   using core::ScatterMode;
   const core::TensorNode& n = p_.tensor(id);
   Maybe value = tensor_element(n.scatter.base, index);
-  if (!value) return std::nullopt;
-  const bool whole = each(n.variables, n.domain, [&] {
-    if (n.scatter.filter != None) {
-      const auto keep = truth(n.scatter.filter);
-      if (!keep) return false;
-      if (!*keep) return true;
-    }
-    for (std::size_t d = 0; d < index.size(); ++d) {
-      const auto k = integer(n.scatter.index[d]);
-      if (!k) return false;
-      if (*k != index[d]) return true;
-    }
+  const Extents* extents = extents_of(id);
+  if (!value || !extents) return std::nullopt;
+  const Updates* all = updates(id, *extents);
+  if (!all) return std::nullopt;
+  const auto here = all->find(position_of(index, *extents));
+  if (here == all->end()) return value;
+  const Bound bound(*this, n.variables);
+  for (const std::vector<std::int64_t>& update : here->second) {
+    for (std::size_t k = 0; k < update.size(); ++k) variables_[n.variables[k]] = Value(update[k]);
     Maybe v = term(n.body);
-    if (!v) return false;
+    if (!v) return std::nullopt;
     switch (n.scatter.mode) {
       case ScatterMode::Last:
       case ScatterMode::Any: value = std::move(v); break;
@@ -135,9 +132,35 @@ RealElements::Maybe RealElements::scattered(core::TensorId id, Index index) {
       case ScatterMode::Maximum: value = combine(ReduceKind::Maximum, n.type, *value, *v); break;
       case ScatterMode::Minimum: value = combine(ReduceKind::Minimum, n.type, *value, *v); break;
     }
-    return value.has_value();
+    if (!value) return std::nullopt;
+  }
+  return value;
+}
+
+// Where each update goes, found once for all elements.
+const RealElements::Updates* RealElements::updates(core::TensorId id, const Extents& extents) {
+  if (const auto it = updates_.find(id); it != updates_.end()) return &it->second;
+  const core::TensorNode& n = p_.tensor(id);
+  Updates all;
+  const bool whole = each(n.variables, n.domain, [&] {
+    if (n.scatter.filter != None) {
+      const auto keep = truth(n.scatter.filter);
+      if (!keep) return false;
+      if (!*keep) return true;
+    }
+    std::int64_t position = 0;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+      const auto k = integer(n.scatter.index[d]);
+      if (!k) return false;
+      if (*k < 0 || *k >= extents[d]) return true;
+      position = position * extents[d] + *k;
+    }
+    std::vector<std::int64_t>& at = all[position].emplace_back();
+    for (core::Variable v : n.variables) at.push_back(std::get<std::int64_t>(*variables_[v]));
+    return true;
   });
-  return whole ? value : std::nullopt;
+  if (!whole) return nullptr;
+  return &updates_.emplace(id, std::move(all)).first->second;
 }
 
 const std::vector<std::int64_t>* RealElements::coordinates(core::TensorId id) {
