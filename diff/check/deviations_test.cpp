@@ -93,6 +93,18 @@ TEST(Deviations, OfAFunctionsValuesAreTheirLeastErrors) {
   EXPECT_EQ(verdict_of(g, inputs, floats({y, static_cast<float>(std::tanh(0.5))}), within).verdict, Class::Conforms);
 }
 
+// What is off by more than any approximation is not explained by one; and the witness names the equation.
+TEST(Deviations, OfAFunctionHaveALimit) {
+  GraphMaker g;
+  g.input("x", F32, {1}).node("Sigmoid", {"x"}, {"y"}).output("y");
+  const Verdict v = verdict_of(g, tensors({floats({2})}), floats({0.2f}));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  ASSERT_TRUE(v.deviations && v.witness && v.witness->clause);
+  EXPECT_TRUE(v.deviations->least.empty());
+  EXPECT_EQ(v.witness->clause->place.file, "spec/onnx/Sigmoid.ulp");
+  EXPECT_EQ(v.witness->clause->text.substr(0, 7), "Y[i...]");
+}
+
 TEST(Deviations, AreNoneWhereNothingKnownExplainsTheAnswer) {
   const Verdict v = verdict_of(product({1, 2}, {2, 1}), tensors({floats({1, 2}, Extents{1, 2}), floats({3, 4}, Extents{2, 1})}), floats({22}, Extents{1, 1}));
   EXPECT_EQ(v.verdict, Class::Violation);

@@ -46,6 +46,21 @@ void take_values(Expectation& e, const Data& values) {
   }
 }
 
+// Where the definition says what each output is.
+std::vector<std::optional<Clause>> clauses_of(const language::Specification& specification, const core::Program& p, const Node& node) {
+  std::vector<std::optional<Clause>> out(p.outputs.size());
+  const language::OperatorDefinition* definition = specification.find(node.op, node.version);
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    if (p.outputs[k] == core::None || p.tensor(p.outputs[k]).place >= p.places.size()) continue;
+    const Place& place = p.places[p.tensor(p.outputs[k]).place];
+    if (place.line == 0) continue;
+    std::string text = definition && definition->file->path == place.file ? definition->file->line(place.line) : std::string();
+    text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+    out[k] = Clause{place, std::move(text)};
+  }
+  return out;
+}
+
 Expectation expect_reading(const Judging& judging, const interp::Makers& makers, const Node& node, const std::shared_ptr<const Data>& given,
                            const std::vector<std::uint8_t>& alternatives) {
   const Graph& graph = makers.graph();
@@ -76,6 +91,7 @@ Expectation expect_reading(const Judging& judging, const interp::Makers& makers,
   for (std::size_t k = 0; k < node.outputs.size(); ++k) hidden[k] = node.outputs[k] == AbsentValue;
   hide_outputs(e, hidden);
   name_tensors(e, names);
+  e.clauses = clauses_of(*judging.specification, call->program(), node);
   e.unordered_axes = call->program().unordered_axes;
   e.has_unspecified = std::ranges::any_of(call->program().terms, [](const core::Term& t) { return t.kind == core::TermKind::Unspecified; });
   e.draws_random = std::ranges::any_of(call->program().terms, [](const core::Term& t) { return t.kind == core::TermKind::Random; });

@@ -273,6 +273,7 @@ private:
     Witness w;
     w.output = o.output;
     w.output_name = o.output < e_.names.size() ? e_.names[o.output] : std::string();
+    if (o.output < e_.clauses.size()) w.clause = e_.clauses[o.output];
     w.position = o.position;
     w.index = index_of(o.position, want.extents());
     w.type = want.type();

@@ -35,6 +35,12 @@ int exit_status(Class c);
 // For the worst of several: faults above open questions, those above what conforms.
 int severity(Class c);
 
+// The equation of a definition that an output is made by.
+struct Clause {
+  Place place;
+  std::string text;
+};
+
 struct Witness {
   std::size_t output = 0;
   std::string output_name;
@@ -44,6 +50,7 @@ struct Witness {
   Bits got = 0;
   Bits canonical = 0;
   std::string allowed;           // as text
+  std::optional<Clause> clause;  // of a single operator
   double distance = 0;           // to the allowed set, in ULP of its nearest end; infinite where that has no meaning
   // Of the definition over the reals, where it was found: to 17 digits or as bounds, and how far the answer and the nearest allowed value lie
   // from it. Of a region: with nothing rounded between its operators either, which is no measure of right and wrong.
@@ -122,6 +129,7 @@ struct Expectation {
   // The allowed sets, asked for only where an element differs from canonical.
   std::function<Result<std::vector<std::optional<interp::AllowedTensor>>>()> allowed;
   std::vector<std::string> names;
+  std::vector<std::optional<Clause>> clauses;                 // by tensor, where they are known
   // Other meanings that the standard leaves open for the operator as a whole (a static `one of`): it conforms under one of them, or not.
   std::vector<std::function<Expectation()>> others;
   bool more_readings = false;  // than `others` has: none of them fitting, it is undecided

@@ -52,6 +52,7 @@ json to_json(const diff::Verdict& v) {
     const diff::Witness& w = *v.witness;
     json& x = j["witness"] = {{"output", w.output_name}, {"index", w.index}, {"type", name_of(w.type)}, {"got_bits", w.got}, {"canonical_bits", w.canonical},
                               {"got", diff::show_element(w.type, w.got)}, {"canonical", diff::show_element(w.type, w.canonical)}, {"allowed", w.allowed}};
+    if (w.clause) x["clause"] = {{"file", w.clause->place.file}, {"line", w.clause->place.line}, {"text", w.clause->text}};
     if (std::isfinite(w.distance)) x["ulps_outside"] = w.distance;
     if (!w.why_no_true_value.empty()) x["why_no_true_value"] = w.why_no_true_value;
     if (!w.true_value.empty()) {
@@ -128,6 +129,10 @@ void print_deviations(const diff::Deviations& d, const char* indent) {
 
 void print_verdict(const diff::Verdict& v, const char* indent) {
   if (!v.reason.empty()) fmt::print("{}{}\n", indent, one_line(v.reason));
+  if (v.witness && v.witness->clause) {
+    const diff::Clause& c = *v.witness->clause;
+    fmt::print("{}by {}:{}{}\n", indent, one_line(c.place.file), c.place.line, c.text.empty() ? "" : ": " + one_line(c.text.size() > 200 ? c.text.substr(0, 200) + "..." : c.text));
+  }
   if (v.deviations) print_deviations(*v.deviations, indent);
   // Of an internal error it is the reason.
   if (!v.own_fault.empty() && v.own_fault != v.reason) fmt::print("{}besides, {}\n", indent, printable(v.own_fault));
