@@ -9,14 +9,7 @@ namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Cut to so many bits: towards zero, as some units do.
-double cut(double x, int bits) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~((std::uint64_t{1} << (53 - bits)) - 1)); }
-double cut_to_nearest(double x, int bits) {
-  const auto half = std::uint64_t{1} << (52 - bits);
-  const auto b = std::bit_cast<std::uint64_t>(x);
-  const std::uint64_t odd = b >> (53 - bits) & 1;
-  return cut(std::bit_cast<double>(b + (half - 1) + odd), bits);
-}
+double of_bits(std::uint32_t b) { return static_cast<double>(std::bit_cast<float>(b)); }
 
 }  // namespace
 
@@ -78,11 +71,13 @@ Lanes as_factor(const Profile& profile, const Lanes& v) {
       if (before(x, lo)) lo = x;
       if (before(hi, x)) hi = x;
     };
-    // Roundings are monotone: the ends' images are the images' ends.
-    for (const double x : {out.low(i), out.high(i)}) {
-      if (std::fabs(x) > std::numeric_limits<double>::max()) continue;
-      if (tf32) include(cut(x, 11)), include(cut_to_nearest(x, 11));
-      if (bf16) include(cut(x, 8)), include(nearest<ElementType::BF16>(x));
+    // Roundings are monotone: the ends' images are the images' ends. An end that is kept wider has those of its neighbours.
+    for (const double x : {floor_of<ElementType::F32>(out.low(i)), ceiling_of<ElementType::F32>(out.high(i)), ceiling_of<ElementType::F32>(out.low(i)), floor_of<ElementType::F32>(out.high(i))}) {
+      if (!(std::fabs(x) <= std::numeric_limits<double>::max())) continue;
+      const auto b = std::bit_cast<std::uint32_t>(static_cast<float>(x));
+      // Cut towards zero; to nearest, ties to even or away from zero; f32's range, so beyond the largest lies infinity.
+      if (tf32) include(of_bits(b & ~0x1fffu)), include(of_bits((b + 0xfffu + (b >> 13 & 1u)) & ~0x1fffu)), include(of_bits((b + 0x1000u) & ~0x1fffu));
+      if (bf16) include(of_bits(b & ~0xffffu)), include(nearest<ElementType::BF16>(x));
       if (f16) include(nearest<ElementType::F16>(x));
     }
     if (out.flag(i) & NotOneInterval) {
@@ -94,10 +89,20 @@ Lanes as_factor(const Profile& profile, const Lanes& v) {
   return out;
 }
 
-ElementType accumulator_of(const Profile& profile, ElementType type) {
-  if (type != ElementType::F32) return type;
-  if (profile.admits(Freedom::Bf16Sums)) return ElementType::BF16;
-  return profile.admits(Freedom::F16Sums) ? ElementType::F16 : type;
+Accumulator accumulator_of(const Profile& profile, ElementType type) {
+  const auto of = [&](ElementType t) {
+    const FloatFormat& f = format_of(t);
+    const double largest = to_double(t, largest_finite(t));
+    return Accumulator{std::ldexp(1.0, -f.precision()), half_least(f), std::ldexp(1.0, f.min_exponent()), largest, largest + ulp_of(f, largest) / 2, false};
+  };
+  Accumulator out = of(type);
+  const auto also = [&](ElementType t) {
+    const Accumulator a = of(t);
+    out = {std::max(out.unit, a.unit), std::max(out.half_least, a.half_least), std::max(out.least_normal, a.least_normal), std::min(out.largest, a.largest), std::min(out.beyond, a.beyond), true};
+  };
+  if (type == ElementType::F32 && profile.admits(Freedom::Bf16Sums)) also(ElementType::BF16);
+  if (type == ElementType::F32 && profile.admits(Freedom::F16Sums)) also(ElementType::F16);
+  return out;
 }
 
 }  // namespace ulpian::interp::allowed

@@ -15,7 +15,11 @@ Lanes as_operand(const Profile& profile, const Lanes& v);
 Lanes as_result(const Profile& profile, Lanes v);
 // Factors of products that are summed, which may be rounded first: each interval with its images.
 Lanes as_factor(const Profile& profile, const Lanes& v);
-// The narrowest type in which f32's sums may be accumulated.
-ElementType accumulator_of(const Profile& profile, ElementType type);
+// In what a sum of the type may be accumulated: of several types the worst of each.
+struct Accumulator {
+  double unit, half_least, least_normal, largest, beyond;  // the last: what rounds to infinity
+  bool narrower;  // than the sum's own type
+};
+Accumulator accumulator_of(const Profile& profile, ElementType type);
 
 }  // namespace ulpian::interp::allowed

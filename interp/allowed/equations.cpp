@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/allowed/deviations.h"
 #include "interp/allowed/loops.h"
 #include "interp/allowed/rounding.h"
 #include "interp/allowed/sums.h"
@@ -354,16 +355,18 @@ void Equations::measured(TensorId id) {
 
 // In any order.
 Lanes Equations::sum_of(const Rules& rules, const Lanes& base, const std::vector<Lanes>& updates) const {
+  const auto read = [&](const Lanes& v) { return rules.profile->admits(Freedom::Daz) ? flushed(v, true) : v; };
   Sums sums(base.type, rules, {}, false);
-  sums.add_terms(base, {});
-  for (const Lanes& u : updates) sums.add_terms(u, {});
-  return sums.finish();
+  sums.add_terms(read(base), {});
+  for (const Lanes& u : updates) sums.add_terms(read(u), {});
+  return as_result(*rules.profile, sums.finish());
 }
 Lanes Equations::product_of(const Rules& rules, const Lanes& base, const std::vector<Lanes>& updates) const {
   Reduction product(core::ReduceKind::Product, base.type, rules, {});
-  product.add(base, {});
-  for (const Lanes& u : updates) product.add(u, {});
-  return product.finish();
+  const auto read = [&](const Lanes& v) { return rules.profile->admits(Freedom::Daz) ? flushed(v, true) : v; };
+  product.add(read(base), {});
+  for (const Lanes& u : updates) product.add(read(u), {});
+  return as_result(*rules.profile, product.finish());
 }
 
 // Writes in ascending order. Where an index or the filter is not certain, an element may have been written or not.

@@ -244,6 +244,20 @@ Value at_axes(const Value& v, const Axes& axes) {
 
 // --- unions
 
+namespace {
+
+// Zeros of both signs as two pieces: a quotient of one is an infinity, not the whole line.
+Pieces signs_apart(Pieces pieces) {
+  for (std::size_t k = 0; k < pieces.size(); ++k)
+    if (pieces[k].lo == 0 && pieces[k].hi == 0 && negative(pieces[k].lo) && !negative(pieces[k].hi)) {
+      pieces[k].hi = -0.0;
+      pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(k) + 1, {0.0, 0.0, pieces[k].ilo, pieces[k].ihi});
+    }
+  return pieces;
+}
+
+}  // namespace
+
 Lanes piecewise(const Operation& f, std::span<const Lanes* const> arguments) {
   Lanes out = f(arguments);
   std::vector<std::int64_t> lanes;
@@ -256,7 +270,7 @@ Lanes piecewise(const Operation& f, std::span<const Lanes* const> arguments) {
     std::vector<Pieces> choices;
     std::size_t combinations = 1;
     for (const Lanes* a : arguments) {
-      choices.push_back(pieces_at(*a, i));
+      choices.push_back(signs_apart(pieces_at(*a, i)));
       combinations *= std::max<std::size_t>(1, choices.back().size());
     }
     if (combinations > MostCombinations) {

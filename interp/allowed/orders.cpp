@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/allowed/deviations.h"
 #include "interp/allowed/loops.h"
 #include "interp/allowed/rounding.h"
 
@@ -59,7 +60,9 @@ Value Evaluator::arg_extreme(TermId, const core::ReduceView& view, Loop& loop) {
   const bool none = std::any_of(loop.extents.begin(), loop.extents.end(), [](std::int64_t e) { return e <= 0; });
   if (none) return std::make_shared<Lanes>(ElementType::Z, Axes{}, true);
   const Axes inner = box(view.variables);
-  const Value body = value(view.bodies[0]), filter = filter_of(view, loop);
+  Value body = value(view.bodies[0]);
+  if (rules.profile->deviates()) body = std::make_shared<const Lanes>(as_operand(*rules.profile, *body));
+  const Value filter = filter_of(view, loop);
   const Value both[2] = {body, filter ? filter : body};
   Axes outer = joint_axes(both);
   std::erase_if(outer, [&](const Axis& a) { return std::find(inner.begin(), inner.end(), a) != inner.end(); });

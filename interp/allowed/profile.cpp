@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,7 @@ constexpr std::array<FreedomRow, FreedomCount> Freedoms{{
     {Freedom::Bf16Sums, "bf16_sums", "sums accumulated in bf16"},
 }};
 
+constexpr std::size_t MostProfiles = 1000;
 constexpr std::size_t Types = ElementTypeCount;
 std::size_t place_of(Primitive p, ElementType t) { return static_cast<std::size_t>(p) * Types + static_cast<std::size_t>(t); }
 
@@ -96,7 +98,7 @@ public:
         const std::size_t before = out.size();
         for (const auto& d : definitions)
           if (!find(out, d.name) && (d.from.empty() || find(out, d.from))) {
-            auto made = of(d, out);
+            auto made = of(d, out, true);
             ensure(made.ok(), made.ok() ? std::string() : to_string(made.error()));
             out.push_back(std::move(*made));
           }
@@ -108,12 +110,13 @@ public:
   }
 
   static const Profile* find(std::span<const Profile> all, std::string_view name) {
-    for (const Profile& p : all)
-      if (p.name_ == name) return &p;
+    // Of several of one name the last.
+    for (std::size_t k = all.size(); k-- > 0;)
+      if (all[k].name_ == name) return &all[k];
     return nullptr;
   }
 
-  static Result<Profile> of(const language::ProfileDefinition& d, std::span<const Profile> before) {
+  static Result<Profile> of(const language::ProfileDefinition& d, std::span<const Profile> before, bool is_shipped = false) {
     const auto wrong = [](const Place& place, std::string message, std::string hint) {
       Diagnostic out;
       out.kind = ErrorKind::Definition;
@@ -122,6 +125,8 @@ public:
       return out.help(std::move(hint));
     };
     Profile p;
+    if (before.size() >= MostProfiles) return wrong(d.place, fmt::format("more than {} profiles", MostProfiles), {});
+    if (!is_shipped && find(shipped(), d.name)) return wrong(d.place, fmt::format("{} is a profile of Ulpian's own", d.name), "give yours another name");
     if (!d.from.empty()) {
       const Profile* base = find(before, d.from);
       if (base == nullptr) {
@@ -150,20 +155,21 @@ public:
     if (d.bounds.empty()) return p;
     auto ulps = p.ulps_ ? *p.ulps_ : std::vector<double>(PrimitiveCount * Types, 0.5);
     for (const auto& b : d.bounds) {
-      std::vector<ElementType> types;
+      std::set<ElementType> types;
       for (const auto& t : b.types) {
         if (t.text == "narrower") {
           for (std::size_t k = 0; k < Types; ++k)
-            if (const auto e = static_cast<ElementType>(k); is_float(e) && bits_of(e) < 32) types.push_back(e);
+            if (const auto e = static_cast<ElementType>(k); is_float(e) && bits_of(e) < 32) types.insert(e);
         } else if (const auto e = element_type_named(t.text); e && is_float(*e)) {
-          types.push_back(*e);
+          types.insert(*e);
         } else {
           return wrong(t.place, fmt::format("{} is no float type", t.text), "f64, f32, narrower (all that are narrower than f32), or one of these: f16, bf16, ...");
         }
       }
       if (b.types.empty())
         for (std::size_t k = 0; k < Types; ++k)
-          if (is_float(static_cast<ElementType>(k))) types.push_back(static_cast<ElementType>(k));
+          if (is_float(static_cast<ElementType>(k))) types.insert(static_cast<ElementType>(k));
+      std::set<Primitive> functions;
       for (const auto& f : b.functions) {
         std::vector<Primitive> primitives;
         if (f.text == "functions") {
@@ -176,9 +182,10 @@ public:
             return wrong(f.place, fmt::format("{} is no function that may have an error", f.text), "\"/\", reciprocal, sqrt, the elementary functions by name, or functions for all of these");
           primitives.push_back(*named);
         }
-        for (Primitive one : primitives)
-          for (ElementType t : types) ulps[place_of(one, t)] = b.ulps;
+        for (Primitive one : primitives) functions.insert(one);
       }
+      for (Primitive one : functions)
+        for (ElementType t : types) ulps[place_of(one, t)] = b.ulps;
     }
     p.ulps_ = std::make_shared<const std::vector<double>>(std::move(ulps));
     return p;
@@ -203,7 +210,7 @@ Result<std::vector<Profile>> read_profiles(const language::SourceText& source) {
   for (const auto& d : *definitions) {
     auto made = ProfileReader::of(d, known);
     if (!made) return std::move(made).error();
-    known.insert(known.begin(), *made);  // its own comes before a shipped one of that name
+    known.push_back(*made);
     out.push_back(std::move(*made));
   }
   return out;

@@ -207,7 +207,7 @@ Lanes apply_primitive(P p, ElementType result, const Rules& rules, Arguments arg
   if (!rules.profile->deviates() || moves_only(p)) {
     Lanes out = piecewise(intervals, arguments);
     if (is_float(result)) continue_sums(p, rules, out, arguments);
-    return out;
+    return moves_only(p) && rules.profile->admits(Freedom::ZeroSigns) ? of_either_zero(std::move(out)) : out;
   }
   Lanes operands[3];
   const Lanes* pointers[3] = {};
@@ -221,9 +221,7 @@ Lanes apply_primitive(P p, ElementType result, const Rules& rules, Arguments arg
       for (int k = 0; k < 2; ++k) {
         const Lanes &nan = operands[k], &other = operands[1 - k];
         if (nan.low(i) == nan.low(i) && !(nan.flag(i) & HasNan)) continue;
-        Lanes both = out;
-        set_union(both, i, out, i, other, i);
-        out = std::move(both);
+        set_union(out, i, out, i, other, i);
       }
   return as_result(*rules.profile, std::move(out));
 }

@@ -108,12 +108,14 @@ void Reduction::add_term(Element& e, const Lanes& v, std::int64_t i) const {
   const bool most = kind == ReduceKind::Maximum;
   if (uses_doubles(type)) {
     const double lo = v.low(i), hi = v.high(i);
+    // What may be NaN may be passed over.
+    const bool taken = sure && !((f & HasNan) && rules->profile->admits(Freedom::NanIgnored));
     if (most) {
-      if (sure && before(e.lo, lo)) e.lo = lo;
+      if (taken && before(e.lo, lo)) e.lo = lo;
       if (before(e.hi, hi)) e.hi = hi;
     } else {
       if (before(lo, e.lo)) e.lo = lo;
-      if (sure && before(hi, e.hi)) e.hi = hi;
+      if (taken && before(hi, e.hi)) e.hi = hi;
     }
   } else {
     const std::int64_t lo = v.ilow(i), hi = v.ihigh(i);

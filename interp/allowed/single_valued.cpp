@@ -25,6 +25,7 @@ bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unr
       const ElementType type = p.term(p.arguments_of(id)[0]).type;
       if (profile.deviates() && is_float(type)) return true;
       if (is_complex(type)) return static_cast<Primitive>(t.operation) == Primitive::Multiply;
+      if (is_float(type) && profile.function_error() > 0 && row_of(static_cast<Primitive>(t.operation)).kind == PrimitiveKind::Elementary) return true;
       return is_float(type) && profile.ulp(static_cast<Primitive>(t.operation), type) > 0.5;
     }
     case TermKind::Cast: {
@@ -69,6 +70,8 @@ bool is_single_valued(const core::Program& p, const Profile& profile, bool unrou
       if (n.body != None) terms.push_back(n.body);
       if (n.kind == TensorKind::Scatter) {
         if (n.scatter.mode == core::ScatterMode::Any || ((n.scatter.mode == core::ScatterMode::Add || n.scatter.mode == core::ScatterMode::Multiply) && rounds(n.type))) return false;
+        const bool combines = n.scatter.mode != core::ScatterMode::Last && n.scatter.mode != core::ScatterMode::Any;
+        if (combines && profile.deviates() && is_float(n.type)) return false;
         need(n.scatter.base);
         terms.insert(terms.end(), n.scatter.index.begin(), n.scatter.index.end());
         if (n.scatter.filter != None) terms.push_back(n.scatter.filter);

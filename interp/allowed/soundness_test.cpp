@@ -132,7 +132,7 @@ TEST(Soundness, DeviationsOnlyAdd) {
   constexpr unsigned Seed = 20261202;
   std::mt19937 random(Seed);
   Totals totals;
-  const std::vector<Freedom> freedoms{Freedom::Ftz, Freedom::Daz, Freedom::ZeroSigns, Freedom::NanIgnored, Freedom::Tf32Inputs, Freedom::F16Inputs, Freedom::Bf16Inputs, Freedom::F16Sums};
+  const std::vector<Freedom> freedoms{Freedom::Ftz, Freedom::Daz, Freedom::ZeroSigns, Freedom::NanIgnored, Freedom::Tf32Inputs, Freedom::F16Inputs, Freedom::Bf16Inputs, Freedom::F16Sums, Freedom::Bf16Sums};
   const Profile strict = *profile_named("strict"), all = strict.with(freedoms).within(100).apart(1e-6);
   each_example_call(false, 20, [&](const language::Example& e, const core::Program& program) {
     Inputs inputs = e.inputs;

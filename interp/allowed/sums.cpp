@@ -347,11 +347,11 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
   if (!(adds || scales) || !(a[0]->sums || a[1]->sums) || (scales && a[0]->sums && a[1]->sums)) return;
   auto sums = std::make_shared<SumParts>(out.n);
   // In a narrower accumulator the last addition is rounded, too: one error more.
-  const ElementType accumulator = accumulator_of(*rules.profile, out.type);
-  const bool narrower = accumulator != out.type;
-  const FloatFormat& f = format_of(accumulator);
-  const double u = std::ldexp(1.0, -f.precision()), flush = rules.profile->admits(Freedom::Ftz) ? 2 * std::ldexp(1.0, f.min_exponent()) : 0;
-  const double last = to_double(accumulator, largest_finite(accumulator));
+  const Accumulator accumulator = accumulator_of(*rules.profile, out.type);
+  const bool narrower = accumulator.narrower;
+  const FloatFormat& f = format_of(out.type);
+  const double u = accumulator.unit, flush = rules.profile->admits(Freedom::Ftz) ? 2 * accumulator.least_normal : 0;
+  const double last = accumulator.largest;
   // A number that may be flushed is a union; its sum goes on all the same.
   const std::uint8_t apart = HasNan | Anything | NoValue | (rules.profile->deviates() ? std::uint8_t{0} : std::uint8_t{NotOneInterval});
   for (std::int64_t i = 0; i < out.n; ++i) {
@@ -382,13 +382,13 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
       count = std::max(leaves[0], leaves[1]) + 1;
     }
     sums->lo[k] = low, sums->hi[k] = high, sums->magnitude[k] = size, sums->leaves[k] = count;
-    const double radius = enlarged((count + narrower) * u * size * (narrower ? 1 + (count + 1) * u : 1) + count * (2 * half_least(f) + flush));
+    const double radius = enlarged((count + narrower) * u * size * (narrower ? 1 + (count + 1) * u : 1) + count * (2 * accumulator.half_least + flush));
     double from = below(low - radius), to = above(high + radius);
     if (rules.rounds) from = nearest(out.type, from), to = nearest(out.type, to);
     else from = kept_low(out.type, from), to = kept_high(out.type, to);
     if (!((size + radius) * (1 + count * u) < last)) {
       // Order-dependent overflow, as in `finish_float`.
-      const double beyond = last + ulp_of(f, last) / 2, enlargement = 1 + count * u;
+      const double beyond = accumulator.beyond, enlargement = 1 + count * u;
       const bool positive = !(((size + high) / 2 + radius) * enlargement < beyond), negative = !(((size - low) / 2 + radius) * enlargement < beyond);
       if ((positive && negative) || (!has_infinity(out.type) && (positive || negative))) {
         set_anything(out, i);
@@ -434,10 +434,11 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
   const std::uint8_t state = totals_.state[k];
   if ((state & SureNan) || ((state & SurePositive) && (state & SureNegative))) return set_pieces(out, i, {}, 0);
   const bool real = type_ == ElementType::R;
-  const ElementType unit = real ? rules_.real_unit : accumulator_of(*rules_.profile, type_);
-  const bool narrower = !real && unit != type_;
+  const ElementType unit = real ? rules_.real_unit : type_;
+  const Accumulator accumulator = accumulator_of(*rules_.profile, unit);
+  const bool narrower = accumulator.narrower;
   const FloatFormat& f = format_of(unit);
-  const double u = std::ldexp(1.0, -f.precision()), n = totals_.count[k];
+  const double u = accumulator.unit, n = totals_.count[k];
   const double c = totals_.center[k], low = totals_.low[k];
   const double own = precise_ ? 0x1p-98 : 0x1p-52;  // the error of our own arithmetic per term
   const double magnitude = enlarged(totals_.magnitude[k] * (1 + static_cast<double>(totals_.most) * 0x1p-51));
@@ -449,8 +450,8 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
   const bool single = n <= (narrower ? 0 : 1);
   if (!single) {
     radius += static_cast<double>(totals_.most + 4) * own * magnitude + leaves * u * magnitude;
-    if (products_ || narrower) radius += 2 * n * half_least(f);
-    if (rules_.profile->admits(Freedom::Ftz)) radius += 2 * n * std::ldexp(1.0, f.min_exponent());
+    if (products_ || narrower) radius += 2 * n * accumulator.half_least;
+    if (rules_.profile->admits(Freedom::Ftz)) radius += 2 * n * accumulator.least_normal;
   }
   if (radius > 0) radius = enlarged(radius);
   double lo = 0, hi = 0;
@@ -475,7 +476,7 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
     if (rules_.rounds) lo = nearest(type_, lo), hi = nearest(type_, hi);
     else lo = kept_low(type_, lo), hi = kept_high(type_, hi);
     // Order-dependent overflow.
-    const double last = to_double(unit, largest_finite(unit)), beyond = last + ulp_of(f, last) / 2;
+    const double last = accumulator.largest, beyond = accumulator.beyond;
     const double enlargement = single ? 1 : 1 + n * u;
     if (!((magnitude + radius) * enlargement < last) && !single) {
       const bool positive = !(((magnitude + c) / 2 + radius) * enlargement < beyond), negative = !squares_ && !(((magnitude - c) / 2 + radius) * enlargement < beyond);
