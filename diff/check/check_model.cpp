@@ -288,6 +288,7 @@ private:
       Checker inside(judging_.specification, body, backend_, options);
       inside.depth_ = depth_ + 1;
       inside.inside_left_ = inside_left_;
+      inside.judging_.deviation_seconds_left = judging_.deviation_seconds_left;
       auto m = inside.run(std::move(bytes), inputs);
       if (!m) return std::move(m).error();
       return BodyCheck{std::move(*m), std::move(inside.uncut_)};

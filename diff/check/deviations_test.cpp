@@ -105,6 +105,26 @@ TEST(Deviations, OfAFunctionHaveALimit) {
   EXPECT_EQ(v.witness->clause->text.substr(0, 7), "Y[i...]");
 }
 
+// ftz alone changes nothing: the product of the two is normal until one is read as zero.
+TEST(Deviations, AreFoundWhereOneShowsOnlyBesideAnother) {
+  GraphMaker g;
+  std::vector<float> a(16, 1), b(16, 2), c(16, 3), y(16, 9);
+  a[5] = 0x1p-130f, b[5] = 0x1p-126f, c[5] = 0.96f, y[5] = 0;
+  g.input("a", F32, {16}).input("b", F32, {16}).input("c", F32, {16}).node("Add", {"a", "b"}, {"s"}).node("Mul", {"s", "c"}, {"y"}).output("y");
+  EXPECT_EQ(sets_of(verdict_of(g, tensors({floats(a), floats(b), floats(c)}), floats(y))), std::vector<std::string>{"ftz + daz"});
+}
+
+// That all deviations together make a region's sets too wide to tell anything is no reason to look no further.
+TEST(Deviations, OfARegionAreFoundAlsoWhereAllTogetherTellNothing) {
+  GraphMaker g;
+  std::vector<float> x0, x1, y;
+  for (int k = 0; k < 64; ++k) x0.push_back(0), x1.push_back(static_cast<float>(1 + k)), y.push_back(static_cast<float>(1 + k));
+  x1[9] = 0x1p-127f, y[9] = 0;
+  g.input("a", F32, {64}).input("b", F32, {64}).node("Exp", {"a"}, {"e"}).node("Mul", {"e", "b"}, {"y"}).output("y");
+  const auto sets = sets_of(verdict_of(g, tensors({floats(x0), floats(x1)}), floats(y)));
+  EXPECT_EQ(sets, (std::vector<std::string>{"ftz", "daz"}));
+}
+
 TEST(Deviations, AreNoneWhereNothingKnownExplainsTheAnswer) {
   const Verdict v = verdict_of(product({1, 2}, {2, 1}), tensors({floats({1, 2}, Extents{1, 2}), floats({3, 4}, Extents{2, 1})}), floats({22}, Extents{1, 1}));
   EXPECT_EQ(v.verdict, Class::Violation);

@@ -131,9 +131,10 @@ interp::Limits Judging::limits(double seconds) const {
   return out;
 }
 
-Judging Judging::under(interp::Profile profile) const {
+Judging Judging::under(interp::Profile profile, Clock::time_point end) const {
   auto changed = std::make_shared<CheckOptions>(*options);
   changed->profile = std::move(profile);
+  changed->limits.deadline = std::min(changed->limits.deadline, end);
   changed->second_opinion_seconds = changed->deviation_seconds = 0;
   Judging out(specification, *changed);
   out.own_ = std::move(changed);

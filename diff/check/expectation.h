@@ -1,6 +1,8 @@
 // What a call or a graph should answer on given inputs, as the judge takes it. Private to diff/check.
 #pragma once
 
+#include <chrono>
+
 #include "diff/check/check_model.h"
 #include "interp/session/session.h"
 
@@ -20,8 +22,8 @@ struct Judging {
   Judging(std::shared_ptr<const language::Specification> spec, const CheckOptions& o)
       : specification(std::move(spec)), options(&o), seconds_left(std::make_shared<double>(o.second_opinion_seconds)),
         deviation_seconds_left(std::make_shared<double>(o.deviation_seconds)), wrong_definition(std::make_shared<std::optional<Diagnostic>>()) {}
-  // The same under another profile, and without second opinions.
-  Judging under(interp::Profile profile) const;
+  // The same under another profile, until then at most, and without second opinions.
+  Judging under(interp::Profile profile, std::chrono::steady_clock::time_point end) const;
   void note(const Diagnostic& error) const {
     if (error.kind == ErrorKind::Definition && !*wrong_definition) *wrong_definition = error;
   }

@@ -211,6 +211,51 @@ TEST(Deviations, ZerosOfEitherSign) {
   EXPECT_FALSE(has(set, -6, 1));
 }
 
+// A divisor that may be read as zero gives infinities besides, and nothing between.
+TEST(Deviations, AQuotientOfAFlushedNumberIsAnInfinityOrItself) {
+  const auto set = mapped_under(P::Divide, {1}, {0x1p-127f}, {Freedom::Daz});
+  EXPECT_TRUE(has(set, 0x1p127f) && has(set, std::numeric_limits<float>::infinity()) && has(set, -std::numeric_limits<float>::infinity()));
+  EXPECT_FALSE(has(set, -5) || has(set, 5));
+}
+
+TEST(Deviations, OfTwoAccumulatorsTheWorstIsAdmitted) {
+  const std::vector<float> x{40000, 40000}, one{1, 1};
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(has(dot_under(x, one, {Freedom::F16Sums}), inf));
+  EXPECT_TRUE(has(dot_under(x, one, {Freedom::F16Sums, Freedom::Bf16Sums}), inf));
+  EXPECT_FALSE(has(dot_under(x, one, {Freedom::Bf16Sums}), inf));
+}
+
+// PTX's cvt.rna.tf32 rounds ties away from zero; f32's largest rounds to infinity; bf16 keeps 7 bits of a subnormal's fraction too.
+TEST(Deviations, NarrowedFactorsRoundAsUnitsDo) {
+  EXPECT_TRUE(has(dot_under({1 + 0x1p-11f}, {1}, {Freedom::Tf32Inputs}), 1 + 0x1p-10f));
+  EXPECT_TRUE(has(dot_under({std::numeric_limits<float>::max()}, {0.25f}, {Freedom::Tf32Inputs}), std::numeric_limits<float>::infinity()));
+  EXPECT_TRUE(has(dot_under({0x1.fp-133f}, {0x1p126f}, {Freedom::Bf16Inputs}), 0x1p-7f));
+}
+
+TEST(Deviations, SignsOfZeroAreFreeWhereTheyAreChanged) {
+  Maker m;
+  const TensorId a = m.vector("a", E::F32);
+  const Variable i = m.fresh("i");
+  m.output(m.each("y", {i}, {m.extent(a)}, m.primitive(P::Negate, std::vector<TermId>{m.at(a, m.variable(i))})));
+  const auto set = under(m, {floats({0.0f})}, {Freedom::ZeroSigns});
+  EXPECT_TRUE(has(set, 0.0f) && has(set, -0.0f));
+}
+
+// An absolute error alone, of a profile that admits nothing else.
+TEST(Profiles, AnAbsoluteErrorAloneCounts) {
+  Maker m;
+  const TensorId a = m.vector("a", E::F32);
+  const Variable i = m.fresh("i");
+  m.output(m.each("y", {i}, {m.extent(a)}, m.primitive(P::Exp, std::vector<TermId>{m.at(a, m.variable(i))})));
+  const auto profile = read_profiles({"mine.ulp", "profile p { within 0.001 absolute }"});
+  ASSERT_TRUE(profile);
+  const auto out = evaluate_allowed(m.program(), std::vector<std::optional<AllowedTensor>>{AllowedTensor::exactly(floats({0.5f}))}, (*profile)[0]);
+  ASSERT_TRUE(out);
+  EXPECT_TRUE(has(*(*out)[0], 1.6487212f + 0.0009f));
+  EXPECT_FALSE(has(*(*out)[0], 1.6487212f + 0.0011f));
+}
+
 // What is moved, and not computed, is neither flushed nor rounded.
 TEST(Deviations, CopiesStayWhatTheyAre) {
   Maker m;
@@ -277,6 +322,14 @@ TEST(Profiles, SayWhatIsWrongAndWhere) {
   EXPECT_NE(error("profile p from canonical { admit ftz }").find("canonical"), std::string::npos);
   EXPECT_NE(error("profile p { exactly admit ftz }").find("exactly"), std::string::npos);
   EXPECT_NE(error("profile p {").find("the end of the file"), std::string::npos);
+  EXPECT_NE(error("profile standard { admit ftz }").find("Ulpian's own"), std::string::npos);
+  std::string many, wide = "profile p { within 1 ulp on f32";
+  for (int k = 0; k < 1001; ++k) many += "profile p" + std::to_string(k) + " { }\n";
+  EXPECT_NE(error(many).find("more than 1000 profiles"), std::string::npos);
+  for (int k = 0; k < 100000; ++k) wide += ",f32";
+  wide += ": functions";
+  for (int k = 0; k < 40000; ++k) wide += ",functions";
+  EXPECT_EQ(error(wide + " }"), "none");  // and in no time
   EXPECT_NE(error("").find("expected 'profile'"), std::string::npos);
   EXPECT_NE(error("op onnx.Add { }").find("expected 'profile'"), std::string::npos);
 }

@@ -25,7 +25,7 @@ from numbers_of_types import CODES, FORMATS, NAMES, NUMPY, Unsure, mp
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 EXAMPLES = """examples:
-  tools/ideal-check                                every family, type and kind of data once: a few minutes
+  tools/ideal-check                                every family, type and kind of data once: half a minute to a minute
   tools/ideal-check --sample 1                     one kind of data for each family and type
   tools/ideal-check --repeat 3 --seed 7            three times as much, other numbers
   tools/ideal-check softmax norms --types f16,bf16 --kinds ties

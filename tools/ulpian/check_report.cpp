@@ -121,7 +121,7 @@ void print_deviations(const diff::Deviations& d, const char* indent) {
     std::string meaning, needed;
     for (interp::Freedom f : s.freedoms) meaning += fmt::format("{}{}", meaning.empty() ? "" : "; ", interp::meaning_of(f));
     for (std::size_t k = 0; k < s.needed.size() && s.needed.size() > 1; ++k)
-      if (!s.needed[k].empty()) needed += fmt::format("{}{} without {}", needed.empty() ? "; outside is " : ", ", one_line(s.needed[k]), k < s.freedoms.size() ? interp::name_of(s.freedoms[k]) : "functions");
+      if (!s.needed[k].empty()) needed += fmt::format("{}{} without {}", needed.empty() ? "; outside is " : ", ", one_line(s.needed[k]), k < s.freedoms.size() ? interp::name_of(s.freedoms[k]) : k == s.freedoms.size() && s.function_error > 0 ? "the absolute error" : "the ULP");
     fmt::print("{}{} with {}{}{}\n", indent, &s == d.least.data() ? "would conform" : "or", to_string(s), meaning.empty() ? "" : fmt::format(" ({})", meaning), needed);
   }
   if (!d.note.empty()) fmt::print("{}deviations: {}\n", indent, d.note);

@@ -1,5 +1,6 @@
 #include "tools/ulpian/profiles.h"
 
+#include <algorithm>
 #include <map>
 
 #include <CLI/CLI.hpp>
@@ -42,14 +43,27 @@ Result<std::vector<interp::Profile>> profiles_of(const std::string& name) {
 
 std::string number(double ulps) { return ulps == 0.5 ? "correctly rounded" : fmt::format("{:g} ULP", ulps); }
 
-// Functions of the same errors together, as `f32 3, f64 3, f16 2: exp, log`.
+// Functions of the same errors together, as `2 ULP on narrower; 3 ULP on f32, f64: exp, log`.
 std::map<std::string, std::vector<std::string>> errors_of(const interp::Profile& p) {
   std::map<std::string, std::vector<std::string>> out;
   for (int k = 0; k < PrimitiveCount; ++k) {
     const auto f = static_cast<Primitive>(k);
     if (row_of(f).kind != PrimitiveKind::Elementary && f != Primitive::Divide && f != Primitive::Reciprocal && f != Primitive::SquareRoot) continue;
-    const double a = p.ulp(f, ElementType::F32), b = p.ulp(f, ElementType::F64), c = p.ulp(f, ElementType::F16);
-    out[a == b && b == c ? number(a) : fmt::format("f32 {}, f64 {}, f16 {}", number(a), number(b), number(c))].emplace_back(name_of(f));
+    // Types of the same error together; f16 stands for all that are narrower, where these are alike.
+    std::map<double, std::string> types;
+    bool one = true;
+    for (int t = 0; t < ElementTypeCount; ++t) {
+      const auto type = static_cast<ElementType>(t);
+      if (!is_float(type)) continue;
+      const bool narrow = bits_of(type) < 32;
+      if (narrow && type != ElementType::F16 && p.ulp(f, type) == p.ulp(f, ElementType::F16)) continue;
+      std::string& list = types[p.ulp(f, type)];
+      list += fmt::format("{}{}", list.empty() ? "" : ", ", type == ElementType::F16 ? "narrower" : name_of(type));
+      one = one && types.size() == 1;
+    }
+    std::string all;
+    for (const auto& [ulps, list] : types) all += one ? number(ulps) : fmt::format("{}{} on {}", all.empty() ? "" : "; ", number(ulps), list);
+    out[all].emplace_back(name_of(f));
   }
   return out;
 }
@@ -71,6 +85,7 @@ void print(const interp::Profile& p) {
     for (std::size_t k = 0; k < functions.size(); ++k) fmt::print("{} {}", k ? "," : "", functions[k]);
     fmt::print("\n");
   }
+  if (p.function_error() > 0) fmt::print("  functions besides within {:g} absolute\n", p.function_error());
 }
 
 int profiles(const std::string& name, const Common& common) {
@@ -87,6 +102,7 @@ int profiles(const std::string& name, const Common& common) {
     for (const interp::Profile& p : all) {
       json j{{"name", p.name()}, {"doc", p.doc()}, {"exactly_canonical", p.exactly_canonical()}, {"admits", freedoms_of(p)}};
       if (!p.exactly_canonical()) j["errors"] = errors_of(p);
+      if (p.function_error() > 0) j["function_error"] = p.function_error();
       out.push_back(std::move(j));
     }
     json freedoms = json::object();
@@ -120,7 +136,7 @@ Result<interp::Profile> chosen_profile(const ProfileChoice& choice) {
       return usage(fmt::format("--admit: there is no {} to admit", printable(a)), "there are " + known);
     }
     if (all->back().exactly_canonical()) return usage(fmt::format("--admit: the profile {} admits the canonical value alone", all->back().name()), "choose another, strict for example");
-    if (!all->back().admits(*f)) more.push_back(*f);
+    if (!all->back().admits(*f) && std::find(more.begin(), more.end(), *f) == more.end()) more.push_back(*f);
   }
   return all->back().with(more);
 }
