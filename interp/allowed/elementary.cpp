@@ -67,8 +67,8 @@ public:
   }
 
   // Where the correctly rounded values of a set lie in [least, greatest].
-  void include_powers(double least, double greatest, double& lo, double& hi) const {
-    with_float(t_, [&]<ElementType T>() { allowed::include_powers<T>(ulps_, least, greatest, lo, hi); });
+  void include_powers(double least, double greatest, double& lo, double& hi, double smallest = 0) const {
+    with_float(t_, [&]<ElementType T>() { allowed::include_powers<T>(ulps_, least, greatest, lo, hi, smallest); });
   }
 
 private:
@@ -184,7 +184,9 @@ Lanes one_argument(P p, ElementType type, double ulps, bool rounds, const Lanes&
     const double l0 = low(k, false), l1 = low(k, true), h0 = high(k, false), h1 = high(k, true);
     lo = l0 != l0 || before(l0, l1) ? l0 : l1;
     hi = h0 != h0 || before(h1, h0) ? h0 : h1;
-    tolerance.include_powers(std::fmin(at_from[k], at_to[k]), std::fmax(at_from[k], at_to[k]), lo, hi);
+    // A function with a zero at 1 is no nearer to 0 beside it than its argument to 1: no tolerance of a tiny value crosses zero there.
+    const double smallest = (from[k] == 1 && at_from[k] == 0) || (to[k] == 1 && at_to[k] == 0) ? std::ldexp(1.0, -f.precision() - 1) : 0;
+    tolerance.include_powers(std::fmin(at_from[k], at_to[k]), std::fmax(at_from[k], at_to[k]), lo, hi, smallest);
     bool even = false, odd = false;
     switch (b.shape) {
       case Shape::Rising:

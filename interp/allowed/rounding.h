@@ -96,14 +96,15 @@ inline double ulp_of(const FloatFormat& f, double x) {
 
 // How far below the positive reals in [from, to] (or that round to them) values within `ulps` of them reach. ulp(x) doubles at powers of two, so one of these inside
 // may reach further than `from` does; the first or the last of them does most (the last, where the error is more than the value). +infinity where there is none.
-inline double reach_below(const FloatFormat& f, double ulps, double from, double to) {
+// `smallest`: no magnitude but 0 is below it.
+inline double reach_below(const FloatFormat& f, double ulps, double from, double to, double smallest = 0) {
   const auto power_at = [](double x) {
     int k = 0;
     (void)std::frexp(x, &k);
     return std::ldexp(1.0, k - 1);
   };
   const double last = std::fmin(to, std::numeric_limits<double>::max());
-  if (from <= 0) from = ulp_of(f, 0);
+  if (from <= 0) from = std::fmax(ulp_of(f, 0), smallest);
   if (!(from <= last)) return Infinity;
   double reached = Infinity;
   for (const double power : {power_at(from), 2 * power_at(from), power_at(last)})
@@ -127,11 +128,11 @@ template <ElementType T> inline double ceiling_of(double x) {
 template <ElementType T> inline double floor_of(double x) { return -ceiling_of<T>(-x); }
 
 // Makes room in [lo, hi] for values of T within `ulps` of the reals between `least` and `greatest`, beyond what their ends ask.
-template <ElementType T> inline void include_powers(double ulps, double least, double greatest, double& lo, double& hi) {
+template <ElementType T> inline void include_powers(double ulps, double least, double greatest, double& lo, double& hi, double smallest = 0) {
   if (ulps <= 0.5) return;
   const FloatFormat& f = format_of(T);
-  if (const double low = reach_below(f, ulps, least, greatest); low < lo) lo = ceiling_of<T>(low);
-  if (const double high = -reach_below(f, ulps, -greatest, -least); high > hi) hi = floor_of<T>(high);
+  if (const double low = reach_below(f, ulps, least, greatest, smallest); low < lo) lo = ceiling_of<T>(low);
+  if (const double high = -reach_below(f, ulps, -greatest, -least, smallest); high > hi) hi = floor_of<T>(high);
 }
 
 // Bounds of a + b, a * b over the reals.
