@@ -127,6 +127,8 @@ TEST(Samples, tell_how_far_a_result_of_two_arguments_is_away) {
   EXPECT_NEAR(distance_of(Primitive::Power, 1 + 0x1p-27, 2, 1 + 0x1p-26 + 0x1p-52), 0.75, 0x1p-40);
   EXPECT_NEAR(distance_of(Primitive::Hypotenuse, 3, 4, 5 + 0x1p-49), 2, 0x1p-40);
   EXPECT_NEAR(distance_of(Primitive::Atan2, 0x1p-30, 1, 0x1p-30 + 0x1p-82), 1 + 0x1p-8 / 3, 0x1p-40);  // t - t^3/3
+  // y/8 is halfway between two subnormal numbers, the angle a little less.
+  EXPECT_NEAR(distance_of(Primitive::Atan2, -0x1.a44ea1c92008fp-1020, 8, -0x0.d22750e490048p-1022), 0.5, 0x1p-40);
   const Sample wrong = sample(Primitive::Power, ElementType::F32, [](const double*, const double*, double* y, std::size_t n) { std::fill(y, y + n, 1.0); }, doubles(100, 1));
   EXPECT_EQ(wrong.wrong, wrong.not_nearest);
   EXPECT_GT(wrong.wrong, 20u);
