@@ -98,9 +98,7 @@ private:
       if (middle <= little || middle >= enough) break;
       (conforms_with(middle) ? enough : little) = middle;
     }
-    // As it is printed, to three digits, it is to be enough: rounded up.
-    const double step = std::pow(10.0, std::floor(std::log10(enough)) - 2);
-    return std::ceil(enough / step) * step;
+    return enough;
   }
 
   const Judging& judging_;

@@ -51,6 +51,12 @@ std::optional<Freedom> freedom_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::string known_freedoms() {
+  std::string all;
+  for (const FreedomRow& r : Freedoms) all = listed(std::move(all), r.name);
+  return "there are " + all;
+}
+
 double Profile::ulp(Primitive p, ElementType type) const {
   const double own = ulps_ ? (*ulps_)[place_of(p, type)] : 0.5;
   return row_of(p).kind == PrimitiveKind::Elementary ? std::max(own, all_functions_) : own;
@@ -144,11 +150,7 @@ public:
     if (p.exactly_ && !d.exactly) return wrong(d.from_place, fmt::format("profile {} cannot add to {}, which admits the canonical value alone", d.name, d.from), {});
     for (const auto& a : d.admitted) {
       const auto f = freedom_named(a.text);
-      if (!f) {
-        std::string all;
-        for (const FreedomRow& r : Freedoms) all = listed(std::move(all), r.name);
-        return wrong(a.place, fmt::format("there is no {} to admit", a.text), "there are " + all);
-      }
+      if (!f) return wrong(a.place, fmt::format("there is no {} to admit", a.text), known_freedoms());
       p.admitted_ |= std::uint32_t{1} << static_cast<int>(*f);
     }
     p.function_error_ = std::max(p.function_error_, d.function_error);

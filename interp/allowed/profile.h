@@ -36,6 +36,7 @@ inline constexpr Freedom FirstDeviation = Freedom::Ftz;
 std::string_view name_of(Freedom f);       // "ftz", "bf16_inputs"
 std::string_view meaning_of(Freedom f);    // in a few words
 std::optional<Freedom> freedom_named(std::string_view name);
+std::string known_freedoms();              // "there are sum_zero_signs, ...", to help who wrote another name
 
 class Profile {
 public:

@@ -6,35 +6,20 @@
 #include <string_view>
 #include <vector>
 
-#include "spec/language/lexer.h"
+#include "spec/language/cursor.h"
 #include "spec/language/syntax.h"
 
 namespace ulpian::language {
 
-struct ParseError {
-  Diagnostic diagnostic;
-};
-
-class Parser {
+class Parser : public Cursor {
 public:
-  Parser(SourceFile& file, SymbolTable& symbols, std::vector<Token> tokens) : file_(file), symbols_(symbols), tokens_(std::move(tokens)) {}
+  Parser(SourceFile& file, SymbolTable& symbols, std::vector<Token> tokens) : Cursor(file, std::move(tokens)), file_(file), symbols_(symbols) {}
 
   void parse_file();
   const Expr* expression();   // also of the text inside a message's braces
-  bool at_end() const { return peek().kind == TokenKind::End; }
-  void ends_at(std::string_view what) { end_ = what; }
-  [[noreturn]] void fail(const std::string& expected, std::string hint = {}) const;
 
 private:
-  // --- tokens
-  const Token& peek(std::size_t ahead = 0) const;
-  bool at(std::string_view text, std::size_t ahead = 0) const;
-  bool at_any(std::initializer_list<std::string_view> texts) const;
-  const Token& next();
-  bool take(std::string_view text);
-  Position expect(std::string_view text);
   Symbol name(std::string_view what = "a name");
-  std::string string(std::string_view what = "a string");
   std::int64_t integer(std::string_view what);
 
   // --- files and clauses (parser_clauses.cpp)
@@ -101,10 +86,7 @@ private:
   class Depth;
   SourceFile& file_;
   SymbolTable& symbols_;
-  std::vector<Token> tokens_;
-  std::size_t position_ = 0;
   int depth_ = 0;
-  std::string_view end_ = "the end of the file";  // for messages
   bool no_else_ = false;  // between `then` and its `else`
 };
 

@@ -49,52 +49,9 @@ Diagnostic diagnose(const SourceFile& file, Position at, ErrorKind kind, std::st
   return d;
 }
 
-const Token& Parser::peek(std::size_t ahead) const { return tokens_[std::min(position_ + ahead, tokens_.size() - 1)]; }
-
-bool Parser::at(std::string_view text, std::size_t ahead) const {
-  const Token& t = peek(ahead);
-  return (t.kind == TokenKind::Name || t.kind == TokenKind::Punctuation) && t.text == text;
-}
-
-bool Parser::at_any(std::initializer_list<std::string_view> texts) const {
-  for (std::string_view t : texts)
-    if (at(t)) return true;
-  return false;
-}
-
-const Token& Parser::next() {
-  const Token& t = peek();
-  if (position_ < tokens_.size() - 1) ++position_;
-  return t;
-}
-
-bool Parser::take(std::string_view text) {
-  if (!at(text)) return false;
-  next();
-  return true;
-}
-
-Position Parser::expect(std::string_view text) {
-  if (!at(text)) fail(fmt::format("'{}'", text));
-  return next().at;
-}
-
-void Parser::fail(const std::string& expected, std::string hint) const {
-  const Token& t = peek();
-  std::string found = t.kind == TokenKind::End ? std::string(end_) : fmt::format("'{}'", t.text.size() > 40 ? std::string(t.text.substr(0, 40)) + "..." : std::string(t.text));
-  throw ParseError{diagnose(file_, t.at, ErrorKind::Syntax, fmt::format("expected {}, found {}", expected, found)).help(std::move(hint))};
-}
-
 Symbol Parser::name(std::string_view what) {
   if (peek().kind != TokenKind::Name) fail(std::string(what));
   return symbols_.intern(next().text);
-}
-
-std::string Parser::string(std::string_view what) {
-  if (peek().kind != TokenKind::String) fail(std::string(what));
-  auto value = string_value(file_, next());
-  if (!value) throw ParseError{value.error()};
-  return *value;
 }
 
 std::int64_t Parser::integer(std::string_view what) {
@@ -479,18 +436,10 @@ Message Parser::message(const std::string& text, Position at_position) {
 }
 
 Result<std::unique_ptr<SourceFile>> parse(std::string path, std::string text, SymbolTable& symbols) {
-  constexpr std::size_t MostBytes = 1u << 20;
   auto file = std::make_unique<SourceFile>();
   file->path = std::move(path);
   file->text = std::move(text);
-  if (file->text.size() > MostBytes) {
-    Diagnostic d;
-    d.kind = ErrorKind::Limit;
-    d.message = fmt::format("a specification file of {} bytes; at most {} are read", file->text.size(), MostBytes);
-    d.place.file = file->path;
-    return d;
-  }
-  auto tokens = tokenize(*file);
+  auto tokens = tokens_of(*file, "a specification file");
   if (!tokens) return tokens.error();
   try {
     Parser(*file, symbols, std::move(*tokens)).parse_file();

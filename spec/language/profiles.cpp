@@ -1,56 +1,26 @@
 #include "spec/language/profiles.h"
 
-#include <fmt/format.h>
-
-#include "spec/language/lexer.h"
+#include "spec/language/cursor.h"
 #include "spec/numbers/exact.h"
 
 namespace ulpian::language {
 namespace {
 
-struct Wrong {
-  Diagnostic diagnostic;
-};
-
-class Reader {
+class Reader : public Cursor {
 public:
-  explicit Reader(const SourceFile& file, std::vector<Token> tokens) : file_(file), tokens_(std::move(tokens)) {}
+  Reader(const SourceFile& file, std::vector<Token> tokens) : Cursor(file, std::move(tokens)), path_(file.path) {}
 
   std::vector<ProfileDefinition> all() {
     std::vector<ProfileDefinition> out;
-    while (peek().kind != TokenKind::End) out.push_back(profile());
-    if (out.empty()) fail("'profile'", "a file of profiles is a list of profile NAME { ... }");
+    while (!at_end()) out.push_back(profile());
+    if (out.empty()) fail("'profile'", Hint);
     return out;
   }
 
 private:
-  const Token& peek() const { return tokens_[at_]; }
-  bool at(std::string_view text) const { return peek().kind != TokenKind::String && peek().text == text; }
-  const Token& next() {
-    const Token& t = tokens_[at_];
-    if (at_ + 1 < tokens_.size()) ++at_;
-    return t;
-  }
-  bool take(std::string_view text) {
-    if (!at(text)) return false;
-    next();
-    return true;
-  }
-  [[noreturn]] void fail(const std::string& expected, std::string hint = {}) const {
-    const Token& t = peek();
-    const std::string found = t.kind == TokenKind::End ? "the end of the file" : fmt::format("'{}'", t.text.substr(0, 40));
-    throw Wrong{diagnose(file_, t.at, ErrorKind::Syntax, fmt::format("expected {}, found {}", expected, found)).help(std::move(hint))};
-  }
-  void expect(std::string_view text) {
-    if (!take(text)) fail(fmt::format("'{}'", text));
-  }
-  Place place() const { return {file_.path, peek().at.line, peek().at.column}; }
-  std::string string(std::string_view what) {
-    if (peek().kind != TokenKind::String) fail(std::string(what));
-    auto value = string_value(file_, next());
-    if (!value) throw Wrong{value.error()};
-    return *value;
-  }
+  static constexpr const char* Hint = "a file of profiles is a list of profile NAME { ... }";
+
+  Place place() const { return {path_, peek().at.line, peek().at.column}; }
   ProfileDefinition::Name name(std::string_view what) {
     const Place where = place();
     if (peek().kind == TokenKind::String) return {string(what), where};
@@ -66,7 +36,7 @@ private:
 
   ProfileDefinition profile() {
     ProfileDefinition p;
-    if (!take("profile")) fail("'profile'", "a file of profiles is a list of profile NAME { ... }");
+    if (!take("profile")) fail("'profile'", Hint);
     auto called = name("the profile's name");
     p.name = std::move(called.text);
     p.place = std::move(called.place);
@@ -83,10 +53,9 @@ private:
         auto more = names("what is admitted");
         p.admitted.insert(p.admitted.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
       } else if (take("within")) {
-        if (peek().kind == TokenKind::Number && at_ + 1 < tokens_.size() && tokens_[at_ + 1].text == "absolute") p.function_error = absolute();
+        if (peek().kind == TokenKind::Number && at("absolute", 1)) p.function_error = absolute();
         else p.bounds.push_back(bound());
-      }
-      else fail("'doc', 'exactly', 'admit', 'within' or '}'");
+      } else fail("'doc', 'exactly', 'admit', 'within' or '}'");
       take(";");
     }
     return p;
@@ -114,31 +83,21 @@ private:
     return b;
   }
 
-  const SourceFile& file_;
-  std::vector<Token> tokens_;
-  std::size_t at_ = 0;
+  const std::string& path_;
 };
 
 }  // namespace
 
 Result<std::vector<ProfileDefinition>> parse_profiles(const SourceText& source) {
-  constexpr std::size_t MostBytes = 1u << 20;
   SourceFile file;
   file.path = source.path;
   file.text = source.text;
-  if (file.text.size() > MostBytes) {
-    Diagnostic d;
-    d.kind = ErrorKind::Limit;
-    d.message = fmt::format("a file of profiles of {} bytes; at most {} are read", file.text.size(), MostBytes);
-    d.place.file = file.path;
-    return d;
-  }
-  auto tokens = tokenize(file);
+  auto tokens = tokens_of(file, "a file of profiles");
   if (!tokens) return tokens.error();
   try {
     return Reader(file, std::move(*tokens)).all();
-  } catch (Wrong& w) {
-    return std::move(w.diagnostic);
+  } catch (ParseError& e) {
+    return std::move(e.diagnostic);
   }
 }
 

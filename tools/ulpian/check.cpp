@@ -52,14 +52,6 @@ Result<std::shared_ptr<const Graph>> load_any(const std::string& file, const std
   return std::make_shared<const Graph>(std::move(*graph));
 }
 
-Diagnostic usage(std::string message, std::string hint = {}) {
-  Diagnostic d;
-  d.kind = ErrorKind::Usage;
-  d.message = std::move(message);
-  d.hint = std::move(hint);
-  return d;
-}
-
 using Tensors = diff::Data;
 
 std::string extents_text(const Datum& v) {

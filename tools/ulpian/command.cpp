@@ -67,6 +67,13 @@ interp::Limits limits_of(const Common& common) {
   return limits;
 }
 
+Diagnostic usage(std::string message, std::string hint) {
+  Diagnostic d;
+  d.kind = ErrorKind::Usage;
+  d.message = std::move(message);
+  return d.help(std::move(hint));
+}
+
 Diagnostic before_running(Diagnostic d) {
   if (d.kind == ErrorKind::Limit) d.kind = ErrorKind::Input;
   return d;

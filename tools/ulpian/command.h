@@ -55,6 +55,8 @@ interp::Limits limits_of(const Common& common);
 // Prints the message (with --json as an object on standard output) and returns the status that its kind asks for.
 int report(const Diagnostic& diagnostic, const Common& common);
 int exit_status(const Diagnostic& diagnostic);
+// What is wrong with a command line.
+Diagnostic usage(std::string message, std::string hint = {});
 // Our own mistake, never the user's.
 int report_bug(const std::string& message, const Common& common);
 // A size that a file declares and that is above the limit is an input error; a limit met while running is not.

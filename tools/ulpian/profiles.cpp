@@ -18,24 +18,11 @@ namespace {
 using interp::Freedom;
 using nlohmann::json;
 
-Diagnostic usage(std::string message, std::string hint) {
-  Diagnostic d;
-  d.kind = ErrorKind::Usage;
-  d.message = std::move(message);
-  return d.help(std::move(hint));
-}
-
-std::string all_names() {
-  std::string all;
-  for (const std::string& n : interp::profile_names()) all += (all.empty() ? "" : ", ") + n;
-  return all;
-}
-
 // Of a shipped name that one; of a file all in it.
 Result<std::vector<interp::Profile>> profiles_of(const std::string& name) {
   if (const auto profile = interp::profile_named(name)) return std::vector{*profile};
   if (name.find('/') == std::string::npos && !name.ends_with(".ulp"))
-    return usage(fmt::format("no profile is called {}", printable(name)), fmt::format("profiles: {}; or a file of them, NAME.ulp", all_names()));
+    return usage(fmt::format("no profile is called {}", printable(name)), fmt::format("profiles: {}; or a file of them, NAME.ulp", fmt::join(interp::profile_names(), ", ")));
   auto bytes = read_file(name, 1u << 20);
   if (!bytes) return std::move(bytes).error();
   return interp::read_profiles({name, std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size())});
@@ -82,8 +69,7 @@ void print(const interp::Profile& p) {
   for (const std::string& f : freedoms_of(p)) fmt::print("  admits {}: {}\n", f, interp::meaning_of(*interp::freedom_named(f)));
   for (const auto& [error, functions] : errors_of(p)) {
     fmt::print("  {}:", error);
-    for (std::size_t k = 0; k < functions.size(); ++k) fmt::print("{} {}", k ? "," : "", functions[k]);
-    fmt::print("\n");
+    fmt::print(" {}\n", fmt::join(functions, ", "));
   }
   if (p.function_error() > 0) fmt::print("  functions besides within {:g} absolute\n", p.function_error());
 }
@@ -131,9 +117,7 @@ Result<interp::Profile> chosen_profile(const ProfileChoice& choice) {
   for (const std::string& a : choice.admit) {
     const auto f = interp::freedom_named(a);
     if (!f) {
-      std::string known;
-      for (int k = 0; k < interp::FreedomCount; ++k) known += fmt::format("{}{}", known.empty() ? "" : ", ", interp::name_of(static_cast<Freedom>(k)));
-      return usage(fmt::format("--admit: there is no {} to admit", printable(a)), "there are " + known);
+      return usage(fmt::format("--admit: there is no {} to admit", printable(a)), interp::known_freedoms());
     }
     if (all->back().exactly_canonical()) return usage(fmt::format("--admit: the profile {} admits the canonical value alone", all->back().name()), "choose another, strict for example");
     if (!all->back().admits(*f) && std::find(more.begin(), more.end(), *f) == more.end()) more.push_back(*f);
