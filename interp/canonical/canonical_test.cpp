@@ -112,6 +112,17 @@ TEST(Reals, StayRationalWhereTheyAre) {
   EXPECT_EQ(*r(P::SinTurn, q(-7, 4)).exact(), Exact(1));
   EXPECT_EQ(*r(P::Modulo, q(-7, 2), Real(2)).exact(), Exact::ratio(1, 2));
   EXPECT_EQ(*r(P::Remainder, q(-7, 2), Real(2)).exact(), Exact::ratio(-3, 2));
+  // A rest of 0: with the sign of the dividend (C's fmod), or of the divisor where the quotient is floored (Python's %).
+  const auto is_negative = [](const Real& x) { return x.exact()->is_negative_zero(); };
+  const Real minus_zero(Exact::negative_zero()), minus_infinity(Exact::infinity(true));
+  EXPECT_TRUE(is_negative(r(P::Remainder, Real(-6), Real(3))));
+  EXPECT_FALSE(is_negative(r(P::Remainder, Real(6), Real(-3))));
+  EXPECT_TRUE(is_negative(r(P::Remainder, minus_zero, Real(3))));
+  EXPECT_TRUE(is_negative(r(P::Remainder, minus_zero, minus_infinity)));
+  EXPECT_FALSE(is_negative(r(P::Modulo, Real(-6), Real(3))));
+  EXPECT_TRUE(is_negative(r(P::Modulo, Real(6), Real(-3))));
+  EXPECT_FALSE(is_negative(r(P::Modulo, minus_zero, Real(3))));
+  EXPECT_TRUE(is_negative(r(P::Modulo, Real(0), minus_infinity)));
 }
 
 TEST(Reals, SpecialValuesFollowIeee) {

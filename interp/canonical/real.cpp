@@ -144,17 +144,21 @@ std::optional<Real> rest_of(P rounding, const Real& a, const Real& b) {
   const auto s = sign(b);
   if (!s) return std::nullopt;
   if (*s == 0) return Real(Exact::nan());
-  if (!is_finite(b)) {
-    // The quotient is a zero: the rest is a itself, or the infinity where floor makes the quotient -1.
-    const auto t = sign(a);
-    if (!t) return std::nullopt;
-    return rounding == P::Floor && *t != 0 && *t != *s ? b : a;
-  }
+  const auto t = sign(a);
+  if (!t) return std::nullopt;
+  // A rest of 0 has the sign of the divisor where the quotient is floored, else that of the dividend.
+  const bool negative = rounding == P::Floor ? *s < 0 : *t < 0 || (a.exact() && exact(a).is_negative());
+  const auto signed_zero = [&] { return Real(negative ? Exact::negative_zero() : Exact(0)); };
+  if (*t == 0) return signed_zero();
+  // By an infinity the quotient is a zero: the rest is a itself, or that infinity where floor makes the quotient -1.
+  if (!is_finite(b)) return rounding == P::Floor && *t != *s ? b : a;
   const auto q = quotient(a, b);
   const auto n = q ? to_integral(rounding, *q) : std::nullopt;
   const auto whole = n ? product(b, Real(*n)) : std::nullopt;
   if (!whole) return std::nullopt;
-  return difference(a, *whole);
+  auto rest = difference(a, *whole);
+  if (rest && rest->exact() && exact(*rest).is_zero()) return signed_zero();
+  return rest;
 }
 
 std::optional<Real> divided(P rounding, const Real& a, const Real& b) {
