@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "diff/check/conditioning.h"
 #include "diff/check/deviations.h"
 #include "diff/check/inside.h"
 #include "diff/check/regions.h"
@@ -29,10 +30,49 @@ Verdict undecided(std::string reason) {
   return v;
 }
 
+void add_distance(FromCanonical& d, ElementType t, Bits got, Bits canonical) {
+  if (same_element(t, got, canonical)) {
+    ++d.equal;
+    return;
+  }
+  constexpr double Infinity = std::numeric_limits<double>::infinity();
+  const auto number = [&](Bits x) { return to_double(ElementType::F64, convert(t, ElementType::F64, x, CastMode::Plain)); };
+  const double a = number(got), b = number(canonical);
+  const bool numbers = std::isfinite(a) && std::isfinite(b);
+  if (is_float(t)) d.worst_ulps = std::max(d.worst_ulps, numbers ? distance_in_ulps(t, got, canonical) : Infinity);
+  d.worst_absolute = std::max(d.worst_absolute, numbers ? std::abs(a - b) : Infinity);
+}
+
+std::optional<FromCanonical> distance_from_canonical(interp::Session& session, const Data& inputs, const Data& outputs, const interp::Limits& limits) {
+  const auto canonical = session.run_values(inputs, {}, limits);
+  if (!canonical) return std::nullopt;
+  FromCanonical out;
+  for (std::size_t k = 0; k < canonical->size() && k < outputs.size(); ++k)
+    for (std::size_t j = 0; j < std::min((*canonical)[k].count(), outputs[k].count()); ++j) {
+      const Tensor want = (*canonical)[k].part(j), got = outputs[k].part(j);
+      const ElementType t = want.type();
+      if (got.type() != t || got.extents() != want.extents() || t == ElementType::String || is_complex(t)) continue;
+      out.elements += want.size();
+      for (std::int64_t i = 0; i < want.size(); ++i) add_distance(out, t, got.at(i), want.at(i));
+      if (is_float(t)) out.mostly_apart = out.mostly_apart || mostly_apart(Datum(want), Datum(got));
+    }
+  return out.elements ? std::optional(out) : std::nullopt;
+}
+
+// What there is to go by besides the verdict: how far the outputs are from the canonical ones, and, where that is far or the sets tell nothing,
+// how far conforming implementations may be apart.
+void add_diagnostics(const Judging& judging, const Graph& graph, interp::Session& session, const Data& inputs, const Data& outputs, ModelCheck& out) {
+  const auto start = Clock::now();
+  const double seconds = judging.options->whole_seconds;
+  out.from_canonical = distance_from_canonical(session, inputs, outputs, judging.limits(seconds));
+  const bool far = out.from_canonical && out.from_canonical->mostly_apart;
+  if (far || out.whole.verdict == Class::IllConditioned) out.conditioning = conditioning_of(judging, graph, inputs, seconds - std::chrono::duration<double>(Clock::now() - start).count());
+}
+
 class Checker {
 public:
   Checker(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Backend& backend, const CheckOptions& options)
-      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), makers_(graph_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), constant_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()), reads_(reads_of_nodes(graph_)), inside_left_(std::make_shared<double>(options.inside_seconds)) {
+      : judging_(std::move(specification), options), graph_ptr_(std::move(graph)), graph_(*graph_ptr_), makers_(graph_), backend_(backend), values_(graph_.values.size()), uses_(graph_.values.size()), constant_(graph_.values.size()), discrete_(graph_.values.size()), refused_(graph_.values.size()), reads_(reads_of_nodes(graph_)), handed_on_(handed_on(graph_)), inside_left_(std::make_shared<double>(options.inside_seconds)) {
     for (const auto& [id, tensor] : graph_.constants) values_[at(id)] = tensor, constant_[at(id)] = true;
     for (const auto& reads : reads_)
       for (ValueId id : reads) ++uses_[at(id)];
@@ -63,6 +103,10 @@ public:
     transfers_ = uncut.outputs() != nullptr;
     nodes(0, graph_.nodes.size(), uncut);
     whole(uncut, inputs);
+    if (depth_ == 0 && uncut.outputs()) {
+      step("the outputs as a whole");
+      add_diagnostics(judging_, graph_, session, inputs, uncut_, out_);
+    }
     if (*judging_.wrong_definition) return **judging_.wrong_definition;
     out_.restarts = backend_.restarts();
     return std::move(out_);
@@ -204,8 +248,11 @@ private:
     }
     if (exposure == Exposure::Alone) out.exposure = Exposure::Alone;
     const Expectation expected = expect(n);
-    out.verdict = out.exposure == Exposure::InPlace ? judge_listed(node, expected, got) : alone(n, expected, got);
-    find_deviations(judging_, out.verdict, [&](const Judging& judging) { return judge_listed(node, expect(n, judging), got); });
+    const bool in_place = out.exposure == Exposure::InPlace;
+    out.verdict = in_place ? judge_in_place(judging_, n, expected, got) : alone(n, expected, got);
+    find_deviations(judging_, out.verdict, [&](const Judging& judging) {
+      return in_place ? judge_in_place(judging, n, expect(n, judging), got) : judge_listed(node, expect(n, judging), got);
+    });
     if (has_body(node) && exit_status(out.verdict.verdict) != 0) look_inside(n, got, out);
     if (out.verdict.refused_by_both)
       for (ValueId id : node.outputs)
@@ -259,6 +306,16 @@ private:
       if (!has_body(node) || node.outputs[k] != AbsentValue) data.push_back(got[k].value_or(Datum()));
     // What its graphs hold is several operators.
     return has_body(node) ? judge_as_unit(expected, data) : judge(expected, std::span<const Datum>(data));
+  }
+
+  // What an operator was handed may have been rounded only to be seen.
+  Verdict judge_in_place(const Judging& judging, std::size_t n, const Expectation& expected, const std::vector<std::optional<Datum>>& got) const {
+    const bool narrow = std::any_of(reads_[n].begin(), reads_[n].end(), [&](ValueId id) {
+      const Tensor* t = values_[at(id)] ? values_[at(id)]->tensor() : nullptr;
+      return t && interp::AllowedTensor::can_be_handed_on(t->type()) && handed_on_->contains(graph_.values[at(id)].name);
+    });
+    return or_unrounded(judging, handed_on_, narrow, judge_listed(graph_.nodes[n], expected, got),
+                        [&](const Judging& wider) { return judge_listed(graph_.nodes[n], expect(n, wider), got); });
   }
 
   // What runs in a node's graphs, where that tells more than its own verdict.
@@ -429,6 +486,7 @@ private:
   std::vector<bool> discrete_;
   std::vector<bool> refused_;       // made by an operator that both refuse, or from such a value
   std::vector<std::vector<ValueId>> reads_;
+  std::shared_ptr<const std::set<std::string>> handed_on_;  // what operators make, and only operators read
   std::size_t done_ = 0;
   int depth_ = 0;  // of graphs inside graphs
   std::shared_ptr<double> inside_left_;  // seconds for those
@@ -436,34 +494,6 @@ private:
   bool transfers_ = false;
   ModelCheck out_;
 };
-
-void add_distance(FromCanonical& d, ElementType t, Bits got, Bits canonical) {
-  if (same_element(t, got, canonical)) {
-    ++d.equal;
-    return;
-  }
-  constexpr double Infinity = std::numeric_limits<double>::infinity();
-  const auto number = [&](Bits x) { return to_double(ElementType::F64, convert(t, ElementType::F64, x, CastMode::Plain)); };
-  const double a = number(got), b = number(canonical);
-  const bool numbers = std::isfinite(a) && std::isfinite(b);
-  if (is_float(t)) d.worst_ulps = std::max(d.worst_ulps, numbers ? distance_in_ulps(t, got, canonical) : Infinity);
-  d.worst_absolute = std::max(d.worst_absolute, numbers ? std::abs(a - b) : Infinity);
-}
-
-std::optional<FromCanonical> distance_from_canonical(interp::Session& session, const Data& inputs, const Data& outputs, const interp::Limits& limits) {
-  const auto canonical = session.run_values(inputs, {}, limits);
-  if (!canonical) return std::nullopt;
-  FromCanonical out;
-  for (std::size_t k = 0; k < canonical->size() && k < outputs.size(); ++k)
-    for (std::size_t j = 0; j < std::min((*canonical)[k].count(), outputs[k].count()); ++j) {
-      const Tensor want = (*canonical)[k].part(j), got = outputs[k].part(j);
-      const ElementType t = want.type();
-      if (got.type() != t || got.extents() != want.extents() || t == ElementType::String || is_complex(t)) continue;
-      out.elements += want.size();
-      for (std::int64_t i = 0; i < want.size(); ++i) add_distance(out, t, got.at(i), want.at(i));
-    }
-  return out.elements ? std::optional(out) : std::nullopt;
-}
 
 }  // namespace
 
@@ -500,7 +530,7 @@ Result<ModelCheck> check_outputs(const std::shared_ptr<const language::Specifica
   out.whole = judge_unit(judging, graph, inputs, outputs);
   find_deviations(judging, out.whole, [&](const Judging& other) { return judge_unit(other, graph, inputs, outputs); });
   if (*judging.wrong_definition) return **judging.wrong_definition;
-  if (exit_status(out.whole.verdict) == 3) out.from_canonical = distance_from_canonical(session, inputs, outputs, judging.limits(options.node_seconds));
+  add_diagnostics(judging, *graph, session, inputs, outputs, out);
   out.note = "the whole model is one region";
   return out;
 }

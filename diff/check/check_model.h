@@ -24,6 +24,7 @@ struct CheckOptions {
   double second_opinion_seconds = 60;    // of all the witnesses that are evaluated again before a violation is reported
   double deviation_seconds = 60;         // of all the violations for which deviations are looked for that would explain them
   double region_seconds = 90;            // for finding out what an optimised model computes as one unit
+  double whole_seconds = 30;             // for how far the outputs are from the canonical ones, and for the reasons
   double inside_seconds = 90;            // for looking into the graphs that operators hold
   std::function<void(std::size_t done, std::size_t total, const std::string& what)> progress;
 };
@@ -59,6 +60,20 @@ struct RegionCheck {
 struct FromCanonical {
   std::int64_t elements = 0, equal = 0;
   double worst_ulps = 0, worst_absolute = 0;  // infinite where one is a number or finite, and the other not
+  bool mostly_apart = false;                  // of one output, most elements are nothing like the canonical ones
+};
+
+// How far two implementations may be apart of which each operator conforms: the canonical one, and one that takes random members of the sets.
+struct Conditioning {
+  struct Operator {
+    std::size_t node = 0;
+    std::string name;   // as describe() of a node
+    double growth = 0;  // of the greatest distance, relative to a tensor's greatest magnitude, from inputs (no less than u) to outputs
+  };
+  std::string output;    // the one with the greatest relative distance
+  double absolute = 0, relative = 0;
+  bool ill = false;      // most of its elements are apart by as much as they are worth
+  std::vector<Operator> operators;  // where the distance grows most
 };
 
 struct ModelCheck {
@@ -71,7 +86,8 @@ struct ModelCheck {
   std::vector<RegionCheck> regions;  // where they are not: of two operators or more, and all that do not conform
   std::string note;         // how `whole` was decided
   std::string exposing;     // what the backend did instead of answering when intermediate values were asked for
-  std::optional<FromCanonical> from_canonical;  // of outputs made elsewhere that are undecided: no verdict, but something to go by
+  std::optional<FromCanonical> from_canonical;  // the uncut model's outputs: no verdict, but something to go by
+  std::optional<Conditioning> conditioning;     // where those are nothing like the canonical ones, or the sets too wide to tell
   int restarts = 0;
   Class overall() const;    // the worst; vacuous only if the whole is
   // By which all that does not conform would.

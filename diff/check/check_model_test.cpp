@@ -227,6 +227,40 @@ TEST(Check, AFusedRegionIsFoundAndJudgedAsAUnit) {
   EXPECT_EQ(m.whole.witness->got_from_true, 0);
 }
 
+// --- how far conforming implementations may be apart
+
+// Three times the f32 nearest to 0.1: another mean than the canonical one is admitted, and x - mean is 0 or all error.
+TEST(Check, AModelThatLosesAllDigitsIsCalledIllConditionedWithTheOperatorThatDoes) {
+  GraphMaker g;
+  g.input("x", F32, {1, 3}).constant("axis", integers({1})).constant("many", floats({0x1p40f}));
+  g.node("ReduceMean", {"x", "axis"}, {"m"}).node("Sub", {"x", "m"}, {"d"}).node("Mul", {"d", "many"}, {"y"}).output("y");
+  const Tensor x = floats({0.1f, 0.1f, 0.1f}, Extents{1, 3});
+  // The mean one step of 2^-27 higher, which is ulp(0.1).
+  const Tensor y = floats({-0x1p13f, -0x1p13f, -0x1p13f}, Extents{1, 3});
+  const auto m = check_outputs(shipped(), g.graph(), tensors({x}), tensors({y}), standard());
+  ASSERT_TRUE(m.ok()) << to_string(m.error());
+  EXPECT_EQ(name_of(m->whole.verdict), name_of(Class::IllConditioned)) << m->whole.reason;
+  ASSERT_TRUE(m->conditioning);
+  EXPECT_TRUE(m->conditioning->ill);
+  EXPECT_EQ(m->conditioning->output, "y");
+  EXPECT_GE(m->conditioning->absolute, 0x1p13);
+  ASSERT_FALSE(m->conditioning->operators.empty());
+  EXPECT_EQ(m->conditioning->operators[0].node, 1u) << m->conditioning->operators[0].name;
+  ASSERT_TRUE(m->from_canonical);
+  EXPECT_TRUE(m->from_canonical->mostly_apart);
+}
+
+TEST(Check, AModelThatKeepsItsDigitsIsNot) {
+  GraphMaker g;
+  g.input("x", F32, {3}).node("Exp", {"x"}, {"e"}).node("Add", {"e", "e"}, {"y"}).output("y");
+  const auto m = check_outputs(shipped(), g.graph(), tensors({floats({0, 1, 2})}), tensors({floats({2, 5.4365635f, 14.778112f})}), standard());
+  ASSERT_TRUE(m.ok());
+  EXPECT_EQ(name_of(m->whole.verdict), name_of(Class::Conforms)) << m->whole.reason;
+  ASSERT_TRUE(m->from_canonical);
+  EXPECT_FALSE(m->from_canonical->mostly_apart);
+  EXPECT_FALSE(m->conditioning);
+}
+
 // --- where the standard says nothing
 
 // c = the greatest of x, where NaN has no place in the order.

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "diff/check/opinions.h"
-#include "interp/session/allowed_session.h"
 #include "interp/session/graph_host.h"
 
 namespace ulpian::diff {
@@ -14,11 +13,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-MaybeSets exactly(const MaybeTensors& tensors) {
-  MaybeSets out(tensors.size());
-  for (std::size_t k = 0; k < tensors.size(); ++k)
-    if (tensors[k]) out[k] = interp::AllowedTensor::exactly(*tensors[k]);
-  return out;
+// By the tensors that the call's program reads.
+MaybeSets given_sets(const Judging& judging, const Graph& graph, const Node& node, const Data& given) {
+  std::vector<interp::AllowedDatum> sets;
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    const ValueId id = k < node.inputs.size() ? node.inputs[k] : AbsentValue;
+    sets.push_back(judging.given(id == AbsentValue ? std::string() : graph.values[static_cast<std::size_t>(id)].name, given[k]));
+  }
+  return interp::flattened(std::span<const interp::AllowedDatum>(sets));
 }
 
 // Of a tensor its output's; of a sequence's tensors `y[2]`.
@@ -95,8 +97,8 @@ Expectation expect_reading(const Judging& judging, const interp::Makers& makers,
   e.unordered_axes = call->program().unordered_axes;
   e.has_unspecified = std::ranges::any_of(call->program().terms, [](const core::Term& t) { return t.kind == core::TermKind::Unspecified; });
   e.draws_random = std::ranges::any_of(call->program().terms, [](const core::Term& t) { return t.kind == core::TermKind::Random; });
-  e.allowed = [judging, call, arguments] {
-    return interp::evaluate_allowed(call->program(), exactly(*arguments), judging.options->profile, judging.limits(judging.options->node_seconds));
+  e.allowed = [judging, call, &graph, &node, given] {
+    return interp::evaluate_allowed(call->program(), given_sets(judging, graph, node, *given), judging.options->profile, judging.limits(judging.options->node_seconds));
   };
   e.holds_true_value = !judging.options->profile.exactly_canonical();
   e.second_opinion = opinions_of_call(judging, call, arguments);
@@ -131,6 +133,23 @@ interp::Limits Judging::limits(double seconds) const {
   return out;
 }
 
+interp::AllowedDatum Judging::given(const std::string& name, const Datum& seen) const {
+  const Tensor* t = seen.tensor();
+  const bool rounded = !t || !handed_on || !interp::AllowedTensor::can_be_handed_on(t->type()) || !handed_on->contains(name);
+  return rounded ? interp::exactly(seen) : interp::AllowedTensor::exactly(*t).perhaps_rounded();
+}
+
+Verdict or_unrounded(const Judging& judging, const std::shared_ptr<const std::set<std::string>>& names, bool any_narrow, Verdict first,
+                     const std::function<Verdict(const Judging&)>& judge) {
+  if (first.verdict != Class::Violation || !any_narrow || !judging.options->profile.admits(interp::Freedom::ExcessPrecision)) return first;
+  Judging wider = judging;
+  wider.handed_on = names;
+  Verdict v = judge(wider);
+  if (exit_status(v.verdict) != 0) return first;
+  v.unrounded = true;
+  return v;
+}
+
 Judging Judging::under(interp::Profile profile, Clock::time_point end) const {
   auto changed = std::make_shared<CheckOptions>(*options);
   changed->profile = std::move(profile);
@@ -139,6 +158,7 @@ Judging Judging::under(interp::Profile profile, Clock::time_point end) const {
   Judging out(specification, *changed);
   out.own_ = std::move(changed);
   out.wrong_definition = wrong_definition;
+  out.handed_on = handed_on;
   return out;
 }
 
@@ -233,7 +253,7 @@ Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Gra
     allowed.alternatives = readings;
     allowed.body_readings = inside;
     std::vector<interp::AllowedDatum> points;
-    for (const Datum& v : inputs) points.push_back(interp::exactly(v));
+    for (std::size_t k = 0; k < inputs.size(); ++k) points.push_back(judging.given(graph->values[static_cast<std::size_t>(graph->inputs[k])].name, inputs[k]));
     auto out = allowed.run_values(points, {}, judging.limits(judging.options->node_seconds));
     if (!out) return std::move(out).error();
     *known = MaybeSets();

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 
 #include "diff/check/check_model.h"
+#include "interp/session/allowed_session.h"
 #include "interp/session/session.h"
 
 namespace ulpian::diff {
@@ -18,10 +20,15 @@ struct Judging {
   std::shared_ptr<double> seconds_left;  // for second opinions
   std::shared_ptr<double> deviation_seconds_left;
   std::shared_ptr<std::optional<Diagnostic>> wrong_definition;  // the first that was met: nothing is judged by it
+  // Names of values that an operator of the model was perhaps handed before they were rounded to their type, though what is seen of them is
+  // rounded (excess precision); null: none.
+  std::shared_ptr<const std::set<std::string>> handed_on;
 
   Judging(std::shared_ptr<const language::Specification> spec, const CheckOptions& o)
       : specification(std::move(spec)), options(&o), seconds_left(std::make_shared<double>(o.second_opinion_seconds)),
         deviation_seconds_left(std::make_shared<double>(o.deviation_seconds)), wrong_definition(std::make_shared<std::optional<Diagnostic>>()) {}
+  // What an operator may have been given where `seen` is what was seen of the value `name`.
+  interp::AllowedDatum given(const std::string& name, const Datum& seen) const;
   // The same under another profile, until then at most, and without second opinions.
   Judging under(interp::Profile profile, std::chrono::steady_clock::time_point end) const;
   void note(const Diagnostic& error) const {
@@ -32,6 +39,11 @@ struct Judging {
 private:
   std::shared_ptr<const CheckOptions> own_;  // `options`, where no one else holds them
 };
+
+// As `first`, or, where that is a violation and the profile admits excess precision, judged once more with the values of `names` that are
+// among the arguments unrounded. `judge` judges the same answer.
+Verdict or_unrounded(const Judging& judging, const std::shared_ptr<const std::set<std::string>>& names, bool any_narrow, Verdict first,
+                     const std::function<Verdict(const Judging&)>& judge);
 
 // One call that holds no graphs; its graph must outlive the answer. `arguments` as Node::inputs.
 Expectation expect_call(const Judging& judging, const interp::Makers& makers, const Node& node, const Data& arguments);

@@ -115,5 +115,22 @@ TEST_P(OnCheck, SequencesBetweenOperatorsAreSeen) {
   EXPECT_TRUE(m.transfers);
 }
 
+// It computes f16 in f32: the operators are handed values that are rounded only where they are seen.
+TEST_P(OnCheck, AChainOfNarrowFloatsConformsByExcessPrecision) {
+  GraphMaker maker;
+  maker.input("x", ElementType::F16, {1}).input("c", ElementType::F16, {1}).node("Mul", {"x", "x"}, {"p"}).node("Sub", {"p", "c"}, {"d"}).output("d");
+  Tensor x(ElementType::F16, {1}), c(ElementType::F16, {1});
+  x.set(0, from_double(ElementType::F16, 1 + 0x1p-10));
+  c.set(0, from_double(ElementType::F16, 1 + 0x1p-9));
+  const ModelCheck m = check_on(*backend_, maker, {x, c});
+  for (const NodeCheck& n : m.nodes) EXPECT_EQ(name_of(n.verdict.verdict), name_of(Class::Conforms)) << n.op << ": " << n.verdict.reason;
+  EXPECT_EQ(m.whole.verdict, Class::Conforms) << m.whole.reason;
+  CheckOptions strict = standard();
+  strict.profile = interp::profile_named("strict").value();
+  const ModelCheck s = check_on(*backend_, maker, {x, c}, strict);
+  ASSERT_TRUE(s.least_deviations()) << name_of(s.overall());
+  EXPECT_EQ(to_string(*s.least_deviations()), "excess_precision");
+}
+
 }  // namespace
 }  // namespace ulpian::diff

@@ -142,4 +142,14 @@ bool has_body(const Node& node) {
   });
 }
 
+std::shared_ptr<const std::set<std::string>> handed_on(const Graph& graph) {
+  auto out = std::make_shared<std::set<std::string>>();
+  const auto name = [&](ValueId id) { return graph.values[static_cast<std::size_t>(id)].name; };
+  for (const Node& n : graph.nodes)
+    for (ValueId id : n.outputs)
+      if (id != AbsentValue && !is_constant(n)) out->insert(name(id));
+  for (ValueId id : graph.outputs) out->erase(name(id));
+  return out;
+}
+
 }  // namespace ulpian::diff

@@ -38,5 +38,7 @@ bool same_outputs(const Outcome& a, const Outcome& b);
 // Nodes that read nothing: their values are the file's.
 bool is_constant(const Node& node);
 bool has_body(const Node& node);
+// Names of the values that operators make and that only operators read: no outputs.
+std::shared_ptr<const std::set<std::string>> handed_on(const Graph& graph);
 
 }  // namespace ulpian::diff

@@ -277,8 +277,20 @@ Verdict judge_region(const RegionQuestion& q, const RegionView& view, const Regi
   for (ValueId id : part.inputs) inputs.emplace_back(view.values().at(id));
   for (ValueId id : part.outputs) got.emplace_back(view.values().at(id));
   const auto graph = std::make_shared<const Graph>(std::move(part.graph));
-  Verdict v = judge_unit(q.judging, graph, inputs, got);
-  find_deviations(q.judging, v, [&](const Judging& other) { return judge_unit(other, graph, inputs, got); });
+  const auto names = handed_on(*q.graph);
+  const auto narrow = [](const Datum& d) { return d.tensor() && interp::AllowedTensor::can_be_handed_on(d.tensor()->type()); };
+  bool any_narrow = false;
+  for (std::size_t k = 0; k < inputs.size(); ++k) any_narrow = any_narrow || (narrow(inputs[k]) && names->contains(graph->values[at(graph->inputs[k])].name));
+  const auto judge_it = [&](const Judging& judging) {
+    return or_unrounded(judging, names, any_narrow, judge_unit(judging, graph, inputs, got), [&](const Judging& wider) { return judge_unit(wider, graph, inputs, got); });
+  };
+  Verdict v = judge_it(q.judging);
+  // Whether it conforms without that freedom between its operators.
+  const interp::Profile& profile = q.judging.options->profile;
+  if (v.verdict == Class::Conforms && !v.unrounded && v.counts.allowed > 0 && graph->nodes.size() > 1 && profile.admits(interp::Freedom::ExcessPrecision) &&
+      (std::ranges::any_of(inputs, narrow) || std::ranges::any_of(got, narrow)))
+    v.unrounded = judge_unit(q.judging.under(profile.without(interp::Freedom::ExcessPrecision), q.judging.options->limits.deadline), graph, inputs, got).verdict == Class::Violation;
+  find_deviations(q.judging, v, judge_it);
   return v;
 }
 

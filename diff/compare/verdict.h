@@ -96,6 +96,8 @@ struct Verdict {
   // of an internal error.
   std::string own_fault;
   std::string evidence;            // a backend's message or error output
+  // It conforms only because a value may go from one operator to the next before it is rounded to its type (excess precision).
+  bool unrounded = false;
   // It conforms because the definitions ask for a refusal and the backend refused: nothing was compared.
   bool refused_by_both = false;
   // The backend refused, or failed with an error of its own, where the standard leaves open what comes out.

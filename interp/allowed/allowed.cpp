@@ -74,11 +74,12 @@ Result<Sets> run(allowed::Equations& equations, const core::Program& p, std::spa
 }
 
 // The inputs as single values; empty where one is a set.
-std::optional<std::vector<std::optional<Tensor>>> points_of(std::span<const std::optional<AllowedTensor>> inputs) {
+std::optional<std::vector<std::optional<Tensor>>> points_of(const core::Program& p, std::span<const std::optional<AllowedTensor>> inputs, const Profile& profile) {
   std::vector<std::optional<Tensor>> values(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (!inputs[k]) continue;
     const AllowedTensor& t = *inputs[k];
+    if (t.unrounded() && p.inputs[k] != core::None && (!p.tensor(p.inputs[k]).rounded || profile.admits(Freedom::ExcessIntoCasts))) return std::nullopt;
     const auto flags = t.flags();
     const bool same = t.lower().bytes().data() == t.upper().bytes().data();
     for (std::size_t i = 0; i < flags.size(); ++i)
@@ -110,7 +111,7 @@ Result<Sets> evaluate_allowed(const core::Program& program, std::span<const std:
                               std::optional<Diagnostic>* undefined, bool unrounded) {
   const bool canonical = profile.exactly_canonical();
   if (canonical || allowed::is_single_valued(program, profile, unrounded)) {
-    if (const auto values = points_of(inputs)) return canonical_only(program, *values, limits, !canonical, undefined);
+    if (const auto values = points_of(program, inputs, profile)) return canonical_only(program, *values, limits, !canonical, undefined);
     if (canonical) {
       Diagnostic d;
       d.kind = ErrorKind::Usage;
@@ -121,7 +122,7 @@ Result<Sets> evaluate_allowed(const core::Program& program, std::span<const std:
   Diagnostic failure;
   try {
     allowed::Equations equations(program, profile, limits);
-    equations.evaluator().rules.casts_outward = unrounded;
+    if (unrounded) equations.hand_on();
     return run(equations, program, inputs, limits, undefined);
   } catch (const allowed::Stop& stop) {
     failure = stop.diagnostic;

@@ -17,8 +17,8 @@ namespace ulpian::interp {
 
 // As evaluate_scalar, over sets: `inputs` as Program::inputs. Point inputs (a backend's own values) are AllowedTensor::exactly.
 // `undefined`: the condition under which the standard says nothing; then every output admits anything.
-// `unrounded`: an output of a type narrower than its accumulator may be handed on without the cast that ends its definition (excess
-// precision); bounds then enclose the value before the cast.
+// `unrounded`: the outputs of narrow floats (AllowedTensor::can_be_handed_on) are read by other operators only, which may be handed them unrounded (excess precision):
+// AllowedTensor::unrounded of the results.
 Result<std::vector<std::optional<AllowedTensor>>> evaluate_allowed(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs,
                                                                    const Profile& profile, const Limits& limits = {},
                                                                    std::optional<Diagnostic>* undefined = nullptr, bool unrounded = false);

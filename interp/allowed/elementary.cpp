@@ -47,18 +47,22 @@ public:
   Tolerance(P p, ElementType t, double ulps, bool rounds) : p_(p), t_(t), ulps_(ulps), rounds_(rounds), format_(format_of(t)) {
     const double last = to_double(t, largest_finite(t));
     largest_ = last;
-    if (t == ElementType::F32) core_error_ = elementary_core_error(p);
+    if (t <= ElementType::F32) core_error_ = elementary_core_error(p);
   }
 
   double end(double c, double x, double y, int side) const {
     if (ulps_ <= 0.5 || certain(c, x, y)) return c;
     if (!finite(c)) return side * c > 0 ? c : overflowed(c, x, y);
-    if (t_ == ElementType::F32) {
+    if (t_ <= ElementType::F32) {
       // The function in f64, whose error is known, is a better center than its rounding.
       const double real = elementary_core(p_, static_cast<float>(x), static_cast<float>(y)), error = std::fabs(real) * core_error_;
       if (finite(real) && real != 0) {
-        const double tolerance = ulps_ * ulp_of(format_, std::fabs(real) + error) + 2 * error;
-        return side < 0 ? ceiling_of<ElementType::F32>(real - tolerance) : floor_of<ElementType::F32>(real + tolerance);
+        const double unit = ulp_of(format_, std::fabs(real) + error), tolerance = ulps_ * unit + 2 * error;
+        const double rounded = with_float(t_, [&]<ElementType T>() { return side < 0 ? ceiling_of<T>(real - tolerance) : floor_of<T>(real + tolerance); });
+        if (rounds_ || t_ == ElementType::F32) return rounded;
+        // Before the last rounding, which is half an ulp of the error.
+        const double wider = real + side * ((ulps_ - 0.5) * unit + 2 * error);
+        return side < 0 ? std::fmin(rounded, wider) : std::fmax(rounded, wider);
       }
     }
     const double r = c + side * (ulps_ + (t_ == ElementType::F64 ? 0.5002 : 0.5)) * ulp_of(format_, c);
@@ -66,7 +70,14 @@ public:
     return with_float(t_, [&]<ElementType T>() { return side < 0 ? ceiling_of<T>(r) : floor_of<T>(r); });
   }
 
-  // Where the correctly rounded values of a set lie in [least, greatest].
+  // A bound of the real value at x, of which c is the nearest number.
+  double bound(double c, double x, int side) const {
+    if (t_ > ElementType::F32 || !finite(c) || !finite(x)) return c;
+    const double real = elementary_core(p_, static_cast<float>(x), 0);
+    return finite(real) && real != 0 ? real + side * std::fabs(real) * core_error_ : c;
+  }
+
+  // Where the real values of a set, or their nearest numbers, lie in [least, greatest].
   void include_powers(double least, double greatest, double& lo, double& hi, double smallest = 0) const {
     with_float(t_, [&]<ElementType T>() { allowed::include_powers<T>(ulps_, least, greatest, lo, hi, smallest); });
   }
@@ -186,7 +197,8 @@ Lanes one_argument(P p, ElementType type, double ulps, bool rounds, const Lanes&
     hi = h0 != h0 || before(h1, h0) ? h0 : h1;
     // A function with a zero at 1 is no nearer to 0 beside it than its argument to 1: no tolerance of a tiny value crosses zero there.
     const double smallest = (from[k] == 1 && at_from[k] == 0) || (to[k] == 1 && at_to[k] == 0) ? std::ldexp(1.0, -f.precision() - 1) : 0;
-    tolerance.include_powers(std::fmin(at_from[k], at_to[k]), std::fmax(at_from[k], at_to[k]), lo, hi, smallest);
+    tolerance.include_powers(std::fmin(tolerance.bound(at_from[k], from[k], -1), tolerance.bound(at_to[k], to[k], -1)),
+                             std::fmax(tolerance.bound(at_from[k], from[k], 1), tolerance.bound(at_to[k], to[k], 1)), lo, hi, smallest);
     bool even = false, odd = false;
     switch (b.shape) {
       case Shape::Rising:

@@ -32,6 +32,12 @@ std::int64_t bytes_each(const Lanes& v) { return (v.point ? 8 : 16) + (v.flags.e
 
 // --- inputs
 
+void Equations::hand_on() {
+  hands_on_ = true;
+  for (TensorId t = 0; t < intermediates_.rounded.size(); ++t)
+    if (AllowedTensor::can_be_handed_on(p_.tensor(t).type)) intermediates_.rounded[t] = false;
+}
+
 void Equations::bind(std::span<const std::optional<AllowedTensor>> inputs) {
   std::vector<std::optional<core::InputShape>> shapes;
   for (const auto& t : inputs) shapes.push_back(t ? std::optional(core::InputShape{t->type(), t->extents()}) : std::nullopt);
@@ -42,7 +48,7 @@ void Equations::bind(std::span<const std::optional<AllowedTensor>> inputs) {
       points_ = points_ && std::ranges::none_of(inputs[k]->flags(), [](std::uint8_t f) { return f != 0; });
       continue;
     }
-    Stored s = stored_of(*inputs[k]);
+    Stored s = stored_of(*inputs[k], !p_.tensor(p_.inputs[k]).rounded || e_.rules.profile->admits(Freedom::ExcessIntoCasts));
     points_ = points_ && s.lanes.point;
     e_.charge(s.lanes.n * bytes_each(s.lanes));
     e_.tensors[p_.inputs[k]] = std::move(s);
@@ -143,7 +149,10 @@ AllowedTensor Equations::output(std::size_t k) {
   Stored ended = *e_.tensors[id];
   round_all(ended.lanes);
   if (points_) mark_everything(ended.lanes);
-  return tensor_of(ended);
+  AllowedTensor out = tensor_of(ended);
+  if (hands_on_ && AllowedTensor::can_be_handed_on(lanes.type) && (ended.lanes.lo != lanes.lo || ended.lanes.hi != lanes.hi))
+    out.set_unrounded({lanes.lo, lanes.point ? lanes.lo : lanes.hi});
+  return out;
 }
 
 // --- equations

@@ -17,6 +17,7 @@ public:
   Equations(const core::Program& program, const Profile& profile, const Limits& limits)
       : p_(program), e_(program, profile, limits), intermediates_(intermediates_of(program)) {}
 
+  void hand_on();  // outputs of narrow floats, unrounded; before anything is evaluated
   void bind(std::span<const std::optional<AllowedTensor>> inputs);
   Truth truth(const core::Condition& condition);
   AllowedTensor output(std::size_t k);
@@ -45,10 +46,11 @@ private:
   const core::Program& p_;
   Evaluator e_;
   bool points_ = true;  // all inputs are single values
+  bool hands_on_ = false;
   Intermediates intermediates_;
 };
 
-Stored stored_of(const AllowedTensor& tensor);
+Stored stored_of(const AllowedTensor& tensor, bool unrounded = true);
 AllowedTensor tensor_of(const Stored& stored);
 
 }  // namespace ulpian::interp::allowed

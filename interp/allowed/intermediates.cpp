@@ -3,14 +3,10 @@
 #include <utility>
 
 namespace ulpian::interp::allowed {
-namespace {
 
-using core::None;
-using core::TensorKind;
-using core::TermId;
-using core::TermKind;
-
-bool rounds_in_canonical(const core::Program& p, const core::Term& t, TermId id) {
+bool rounds_in_canonical(const core::Program& p, core::TermId id) {
+  using core::TermKind;
+  const core::Term& t = p.term(id);
   if (!is_float(t.type)) return false;
   if (t.kind == TermKind::Reduce) {
     const auto kind = static_cast<core::ReduceKind>(t.operation);
@@ -34,6 +30,13 @@ bool rounds_in_canonical(const core::Program& p, const core::Term& t, TermId id)
   if (is_float(from)) return format_of(from).precision() > format_of(t.type).precision();
   return from == ElementType::Z || (is_integer(from) && bits_of(from) > format_of(t.type).precision());
 }
+
+namespace {
+
+using core::None;
+using core::TensorKind;
+using core::TermId;
+using core::TermKind;
 
 class Walk {
 public:
@@ -89,7 +92,7 @@ private:
       const bool still = ends && is_float(t.type);
       if (seen_[still][id]) continue;
       seen_[still][id] = true;
-      if (!still && rounds_in_canonical(p_, t, id)) out_.matter = true;
+      if (!still && rounds_in_canonical(p_, id)) out_.matter = true;
       if (t.kind == TermKind::Read || t.kind == TermKind::ReadElse) read(static_cast<core::TensorId>(t.data), still);
       if (t.kind == TermKind::Size && p_.sizes[t.data].defined_by != None) read(p_.sizes[t.data].defined_by, false);
       const auto a = p_.arguments_of(id);

@@ -12,6 +12,8 @@ struct Intermediates {
   std::vector<bool> rounded;  // per tensor: its elements only end outputs
   bool matter = false;        // canonical rounds some intermediate
 };
+// Of a term with arguments, or of a float reduction: whether canonical rounds its value.
+bool rounds_in_canonical(const core::Program& program, core::TermId id);
 Intermediates intermediates_of(const core::Program& program);
 
 // Operations that move a rounding of their result to their arguments and back: those that are exact and monotone.

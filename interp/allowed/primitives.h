@@ -12,7 +12,7 @@ struct Rules {
   const Profile* profile = nullptr;
   // The type in which an implementation computes what is written over the reals: one rounding per operation (numerics.md, section 5).
   ElementType real_unit = ElementType::F32;
-  // Excess precision: a cast to a narrower float may be elided, so its bounds go outward instead of to the nearest.
+  // Of a term of a wider accumulation: a cast to a narrower float may be elided, so its bounds go outward instead of to the nearest.
   bool casts_outward = false;
   // What is computed ends an output: it is rounded to its type. Otherwise it is an intermediate, which may be kept wider.
   bool rounds = false;

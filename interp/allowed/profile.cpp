@@ -20,6 +20,7 @@ constexpr std::array<FreedomRow, FreedomCount> Freedoms{{
     {Freedom::SumZeroSigns, "sum_zero_signs", "either zero where a sum is 0"},
     {Freedom::Bodies, "bodies", "the standard's formula of an activation"},
     {Freedom::ExcessPrecision, "excess_precision", "no rounding between two operators"},
+    {Freedom::ExcessIntoCasts, "excess_into_casts", "nor before a cast or a quantisation"},
     {Freedom::Ftz, "ftz", "subnormal results flushed to zero"},
     {Freedom::Daz, "daz", "subnormal operands read as zero"},
     {Freedom::ZeroSigns, "zero_signs", "zeros of either sign"},
@@ -69,6 +70,14 @@ Profile Profile::with(std::span<const Freedom> more) const {
     p.admitted_ |= std::uint32_t{1} << static_cast<int>(f);
     p.name_ += fmt::format(" + {}", ulpian::interp::name_of(f));
   }
+  return p;
+}
+
+Profile Profile::without(Freedom one) const {
+  Profile p = *this;
+  if (!p.admits(one)) return p;
+  p.admitted_ &= ~(std::uint32_t{1} << static_cast<int>(one));
+  p.name_ += fmt::format(" - {}", ulpian::interp::name_of(one));
   return p;
 }
 

@@ -20,6 +20,7 @@ enum class Freedom : std::uint8_t {
   SumZeroSigns,     // either zero where a sum or dot is 0
   Bodies,           // the standard's formula of an activation (`within body`), each operation rounded
   ExcessPrecision,  // the rounding that ends a definition may be left out before the next operator
+  ExcessIntoCasts,  // and before a cast or a quantisation, which read it as its type says
   // Deviations:
   Ftz,              // a subnormal result of any operation may be a zero of either sign
   Daz,              // a subnormal operand of any operation may be read as a zero
@@ -31,7 +32,7 @@ enum class Freedom : std::uint8_t {
   F16Sums,          // sums and dots of f32 may be accumulated in the narrower type
   Bf16Sums,
 };
-inline constexpr int FreedomCount = 12;
+inline constexpr int FreedomCount = 13;
 inline constexpr Freedom FirstDeviation = Freedom::Ftz;
 std::string_view name_of(Freedom f);       // "ftz", "bf16_inputs"
 std::string_view meaning_of(Freedom f);    // in a few words
@@ -55,6 +56,7 @@ public:
 
   // As this, admitting more. `within`: elementary functions off by so many ULP, where that is more; `apart`: by so much.
   Profile with(std::span<const Freedom> more) const;
+  Profile without(Freedom one) const;
   Profile within(double ulps) const;
   Profile apart(double error) const;
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "spec/numbers/arithmetic.h"
 #include "spec/numbers/format.h"
 #include "spec/numbers/host.h"
 
@@ -112,7 +113,7 @@ inline double reach_below(const FloatFormat& f, double ulps, double from, double
   return reached;
 }
 
-// The least value of T that is not below x; the greatest not above. Only rounded, so possibly one further out, for types other than f32.
+// The least value of T that is not below x; the greatest not above. f64: x itself.
 template <ElementType T> inline double ceiling_of(double x) {
   if constexpr (T == ElementType::F32) {
     if (x <= -0x1p128) return -Infinity;  // infinity counts as the value after the largest finite one
@@ -121,6 +122,11 @@ template <ElementType T> inline double ceiling_of(double x) {
     if (r == 0) return std::numeric_limits<float>::denorm_min();
     const auto b = std::bit_cast<std::uint32_t>(r);
     return std::bit_cast<float>((b >> 31) ? b - 1 : b + 1);
+  } else if constexpr (host::is_narrow_float(T)) {
+    const double r = nearest<T>(x);
+    if (r != r || r >= x) return r;
+    const Bits up[2] = {from_double(T, r), has_infinity(T) ? infinity(T, false) : largest_finite(T)};
+    return to_double(T, apply(Primitive::NextAfter, T, up));
   } else {
     return nearest<T>(x);
   }
@@ -131,8 +137,8 @@ template <ElementType T> inline double floor_of(double x) { return -ceiling_of<T
 template <ElementType T> inline void include_powers(double ulps, double least, double greatest, double& lo, double& hi, double smallest = 0) {
   if (ulps <= 0.5) return;
   const FloatFormat& f = format_of(T);
-  if (const double low = reach_below(f, ulps, least, greatest, smallest); low < lo) lo = ceiling_of<T>(low);
-  if (const double high = -reach_below(f, ulps, -greatest, -least, smallest); high > hi) hi = floor_of<T>(high);
+  if (const double low = reach_below(f, ulps, least, greatest, smallest); low < lo) lo = std::fmin(lo, ceiling_of<T>(low));
+  if (const double high = -reach_below(f, ulps, -greatest, -least, smallest); high > hi) hi = std::fmax(hi, floor_of<T>(high));
 }
 
 // Bounds of a + b, a * b over the reals.

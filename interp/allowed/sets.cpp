@@ -1,6 +1,8 @@
 #include "interp/allowed/sets.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -58,6 +60,42 @@ AllowedTensor::AllowedTensor(Tensor lower, Tensor upper, std::vector<std::uint8_
     : lower_(std::move(lower)), upper_(std::move(upper)), flags_(std::move(flags)), pieces_(std::move(pieces)) {
   ensure(lower_.type() == upper_.type() && lower_.extents() == upper_.extents());
   ensure(static_cast<std::int64_t>(flags_.size()) == lower_.size());
+}
+
+bool AllowedTensor::can_be_handed_on(ElementType t) { return is_float(t) && t < ElementType::F32 && has_infinity(t); }
+
+void AllowedTensor::set_unrounded(Unrounded ends) {
+  ensure(static_cast<std::int64_t>(ends.lower.size()) == size() && ends.upper.size() == ends.lower.size());
+  unrounded_ = std::make_shared<const Unrounded>(std::move(ends));
+}
+
+AllowedTensor AllowedTensor::perhaps_rounded() const {
+  const ElementType t = type();
+  Unrounded ends;
+  for (std::int64_t i = 0; i < size(); ++i) {
+    const auto neighbour = [&](Bits b, bool up) {
+      const Bits pair[2] = {b, infinity(t, !up)};
+      return apply(Primitive::NextAfter, t, pair);
+    };
+    // Halfway to the neighbours: the numbers of a narrow format and their means are doubles. What lies beyond the largest by half a step is
+    // infinite when it is rounded.
+    const auto end = [&](const Tensor& from, bool up) {
+      const Bits b = from.at(i);
+      if (is_nan(t, b)) return std::numeric_limits<double>::quiet_NaN();
+      const double x = to_double(t, b), next = to_double(t, neighbour(b, up));
+      if (std::isfinite(x) && std::isfinite(next)) return x + (next - x) / 2;
+      if (next == x) return x;
+      const Bits largest = std::isfinite(x) ? b : neighbour(b, up);
+      const bool inward = x < 0;
+      const double l = to_double(t, largest);
+      return l - (to_double(t, neighbour(largest, inward)) - l) / 2;
+    };
+    ends.lower.push_back(end(lower_, false));
+    ends.upper.push_back(end(upper_, true));
+  }
+  AllowedTensor out = *this;
+  out.set_unrounded(std::move(ends));
+  return out;
 }
 
 bool AllowedTensor::contains(std::int64_t position, Bits value) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,7 +51,20 @@ public:
   bool is_exact(std::int64_t position) const;   // one value (of a zero: one sign), no NaN besides; or NaN alone
   std::string describe(std::int64_t position) const;  // "[0.5, 0.50000006] or NaN"
 
+  // Excess precision: what the next operator may be handed instead of the values rounded to the type. Per element an interval over the
+  // reals, of which `lower` and `upper` hold the rounded numbers; null: nothing but the rounded values.
+  struct Unrounded {
+    std::vector<double> lower, upper;
+  };
+  // Floats that are often computed in f32: of f16, bf16 and f8e5m2.
+  static bool can_be_handed_on(ElementType t);
+  const std::shared_ptr<const Unrounded>& unrounded() const { return unrounded_; }
+  void set_unrounded(Unrounded ends);
+  // The same with every number that rounds to a finite one of the set (nearest, either of two at a tie).
+  AllowedTensor perhaps_rounded() const;
+
 private:
+  std::shared_ptr<const Unrounded> unrounded_;
   Tensor lower_, upper_;
   std::vector<std::uint8_t> flags_;
   std::map<std::int64_t, std::vector<Interval>> pieces_;

@@ -19,6 +19,7 @@ bool rounds(ElementType type) { return is_float(type) || is_complex(type); }
 bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unrounded) {
   const core::Term& t = p.term(id);
   if (t.type == ElementType::R) return true;
+  if (unrounded && AllowedTensor::can_be_handed_on(t.type) && rounds_in_canonical(p, id)) return true;
   if (t.flags & (core::OptionalTerm | core::OptionalFilter) && (t.kind == TermKind::ReadElse || t.kind == TermKind::Reduce)) return true;
   switch (t.kind) {
     case TermKind::Primitive: {
@@ -34,7 +35,7 @@ bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unr
       if (static_cast<CastMode>(t.operation) == CastMode::Reinterpret) return is_float(from);
       if (profile.deviates() && (is_float(from) || is_float(t.type))) return true;
       if (is_float(from) && is_integer(t.type)) return static_cast<CastMode>(t.operation) == CastMode::Plain;
-      return unrounded && is_float(from) && is_float(t.type) && format_of(t.type).precision() < format_of(from).precision();
+      return false;
     }
     case TermKind::Reduce: {
       const auto kind = static_cast<ReduceKind>(t.operation);

@@ -70,7 +70,7 @@ Tensor tensor_from(ElementType t, const Extents& extents, const Lanes& v, bool u
 
 }  // namespace
 
-Stored stored_of(const AllowedTensor& tensor) {
+Stored stored_of(const AllowedTensor& tensor, bool unrounded) {
   Stored s;
   s.extents = tensor.extents();
   Lanes& v = s.lanes;
@@ -88,6 +88,11 @@ Stored stored_of(const AllowedTensor& tensor) {
     v.ilo = integers_of(lower);
     if (!v.point) v.ihi = integers_of(upper);
   }
+  if (unrounded && tensor.unrounded()) {
+    v.widen();
+    v.lo = tensor.unrounded()->lower;
+    v.hi = tensor.unrounded()->upper;
+  }
   if (!special) return s;
   for (std::int64_t i = 0; i < v.n; ++i) {
     const std::uint8_t f = tensor.flags()[index(i)];
@@ -97,7 +102,9 @@ Stored stored_of(const AllowedTensor& tensor) {
       continue;
     }
     Pieces pieces;
-    if (f & NotOneInterval) {
+    if ((f & NotOneInterval) && unrounded && tensor.unrounded()) {
+      pieces = pieces_at(v, i);  // their hull
+    } else if (f & NotOneInterval) {
       for (const Interval& p : tensor.pieces().at(i)) pieces.push_back(piece_of(v.type, p));
     } else if (!(f & Empty)) {
       pieces = pieces_at(v, i);

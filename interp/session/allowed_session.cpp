@@ -179,8 +179,7 @@ Result<std::vector<AllowedDatum>> AllowedSession::State::run_node(Run& run, std:
   host.add(flattened(std::span<const AllowedDatum>(arguments)));
   auto program = language::elaborate(*specification, call, elaboration_limits(rest), hosted ? &host : nullptr);
   if (!program) return at_node(std::move(program).error(), g, node);
-  // A value that only operators read may be handed on without the last rounding. (Readers that are themselves casts or quantisations
-  // would not see it so; the sets are then wider than they must be.)
+  // A value that only operators read may be handed on without the last rounding.
   bool unrounded = profile.admits(Freedom::ExcessPrecision);
   for (ValueId id : node.outputs) unrounded = unrounded && (id == AbsentValue || !is_output[static_cast<std::size_t>(id)]);
   auto outputs = evaluate_allowed(*program, host.values(), profile, rest, nullptr, unrounded);

@@ -342,7 +342,7 @@ std::string tensor_text(const Program& p, TensorId id) {
   Printer printer(p, names);
   const std::string typed = fmt::format("{}: {}[{}]", t.name, ulpian::name_of(t.type), printer.list(t.extents));
   switch (t.kind) {
-    case TensorKind::Input: return "in " + typed + "\n";
+    case TensorKind::Input: return "in " + typed + (t.rounded ? " rounded" : "") + "\n";
     case TensorKind::Literal: return typed + " = " + literal_text(t) + "\n";
     case TensorKind::Comprehension: return equation(p, printer, names, t, 0, "");
     case TensorKind::Recurrence: {

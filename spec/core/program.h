@@ -128,6 +128,7 @@ struct TensorNode {
   std::uint32_t group = None;       // Recurrence
   ScatterInfo scatter;
   std::optional<Tensor> literal;
+  bool rounded = false;             // Input: read as rounded to its type, even where excess precision is admitted
   std::uint32_t place = 0;
 };
 

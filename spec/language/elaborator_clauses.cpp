@@ -234,6 +234,7 @@ void Elaborator::in_clause(Application& a, const Clause& c) {
   if (b_.node(v.tensor).kind == core::TensorKind::Input && b_.node(v.tensor).name.empty()) b_.node(v.tensor).name = name;
   match_type(a, c, b_.program().tensors[v.tensor].type);
   if (c.is_static) take_extents(v.tensor);
+  if (c.is_rounded) b_.node(v.tensor).rounded = true;
   if (c.has_extents) {
     const Value extents = extents_of(v.tensor);
     bind_extents(a, c, Values(extents.items().begin(), extents.items().end()));
@@ -278,6 +279,7 @@ void Elaborator::variadic_input(Application& a, const Clause& c) {
     if (v.is(Tag::Absent)) fail_requirement(a.context, c.at, fmt::format("input {} of {} is missing", given.size(), name));
     core::TensorNode& node = b_.node(v.tensor);
     if (node.kind == core::TensorKind::Input && node.name.empty()) node.name = fmt::format("{}{}", name, given.size() - 1);
+    if (c.is_rounded) node.rounded = true;
     input_elements(c, v.tensor);
     match_type(a, c, node.type);
     const Value extents = extents_of(v.tensor);

@@ -214,6 +214,7 @@ void Parser::in_clause(Clause& c) {
     c.extents = inside([&] { return items("]"); });
   }
   c.is_static = take("static");
+  c.is_rounded = take("rounded");
 }
 
 void Parser::attribute_clause(Clause& c) {

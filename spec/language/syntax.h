@@ -168,6 +168,7 @@ struct Clause {
   bool sequence = false;
   bool any_kind = false;            // `value`: a tensor, a sequence, or nothing
   bool is_static = false;
+  bool is_rounded = false;  // In: never read wider than its type
   bool has_extents = false;
   Symbol type = NoSymbol;           // Equation: its declared type or none
   std::vector<const Expr*> extents;

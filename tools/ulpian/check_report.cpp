@@ -39,6 +39,7 @@ json to_json(const diff::Verdict& v) {
          {"worst_ulps", finite(v.counts.worst_ulps)}};
   if (v.counts.random) j["random"] = v.counts.random;
   if (!v.reason.empty()) j["reason"] = v.reason;
+  if (v.unrounded) j["excess_precision"] = true;
   if (v.refused_by_both) j["refused_by_both"] = true;
   if (v.refused_undefined) j["refused_undefined"] = true;
   if (!v.own_fault.empty()) j["own_fault"] = v.own_fault;
@@ -175,6 +176,19 @@ std::string in_words(const diff::FromCanonical& d) {
   return fmt::format("from canonical: at most {:.3g} ULP and {:.3g} absolute; {} of {} elements have its bits", d.worst_ulps, d.worst_absolute, d.equal, d.elements);
 }
 
+std::string operators_in_words(const diff::ModelCheck& m) {
+  std::string text;
+  for (const diff::Conditioning::Operator& o : m.conditioning->operators) text += fmt::format("{}{} (node {}, {:.2g}-fold)", text.empty() ? "" : ", ", one_line(o.name), o.node, o.growth);
+  return text;
+}
+
+void print_conditioning(const diff::ModelCheck& m) {
+  const diff::Conditioning& c = *m.conditioning;
+  const std::string operators = operators_in_words(m);
+  fmt::print("  {}: implementations of which every operator conforms may be {:.3g} apart in \"{}\", {:.2g} of its greatest value{}\n", c.ill ? "ill-conditioned on these inputs" : "conditioning", c.absolute, one_line(c.output),
+             c.relative, operators.empty() ? "" : "; errors grow in " + operators);
+}
+
 void print_whole(const diff::ModelCheck& m, bool all) {
   if (!m.exposing.empty()) fmt::print("\nwith intermediate values as outputs the backend {}: operators were run alone\n", one_line(m.exposing));
   fmt::print("\nuncut model: {}\n", one_line(m.note));
@@ -190,6 +204,7 @@ void print_whole(const diff::ModelCheck& m, bool all) {
     print_verdict(m.whole, "    ");
   }
   if (m.from_canonical) fmt::print("  {}\n", in_words(*m.from_canonical));
+  if (m.conditioning) print_conditioning(m);
 }
 
 std::string verdict_in_words(const diff::ModelCheck& m) {
@@ -209,17 +224,19 @@ std::string verdict_in_words(const diff::ModelCheck& m) {
 std::string headline(const diff::ModelCheck& m) {
   std::string text = verdict_in_words(m);
   if (m.nodes.empty()) return m.whole.counts.vacuous && m.overall() != diff::Class::Vacuous ? text + fmt::format(" ({} of {} elements vacuous)", m.whole.counts.vacuous, m.whole.counts.elements) : text;
-  std::size_t conforming = 0, refused = 0, vacuous = 0, own_faults = !m.whole.own_fault.empty();
+  std::size_t conforming = 0, refused = 0, vacuous = 0, unrounded = 0, own_faults = !m.whole.own_fault.empty();
   for (const diff::NodeCheck& n : m.nodes) {
     refused += n.verdict.refused_by_both;
     conforming += n.verdict.verdict == diff::Class::Conforms && !n.verdict.refused_by_both;
     vacuous += n.verdict.verdict == diff::Class::Vacuous;
+    unrounded += n.verdict.unrounded;
     own_faults += !n.verdict.own_fault.empty();
   }
   text += fmt::format(": {} of {} operator calls conform", conforming, m.nodes.size());
   if (refused) text += fmt::format(", {} refused by both", refused);
   if (vacuous) text += fmt::format(", {} vacuous", vacuous);
   if (m.whole.refused_by_both) return text;
+  if (unrounded) text += fmt::format(", {} by excess_precision", unrounded);
   text += "; the uncut model ";
   if (m.transfers) text += "has the same bits";
   else if (m.whole.verdict == diff::Class::Conforms) text += fmt::format("conforms, {} as units", m.regions.size() == 1 ? "1 region judged" : fmt::format("{} regions judged", m.regions.size()));
@@ -247,6 +264,10 @@ json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::st
          {"model", to_json(m.whole)}, {"transfers", m.transfers}, {"note", m.note}, {"restarts", m.restarts}, {"operators", json::array()}, {"regions", json::array()}};
   if (!m.exposing.empty()) j["exposing"] = m.exposing;
   if (const auto least = m.least_deviations()) j["deviations"] = to_json(*least);
+  if (m.conditioning) {
+    json& c = j["conditioning"] = {{"ill_conditioned", m.conditioning->ill}, {"output", m.conditioning->output}, {"absolute", finite(m.conditioning->absolute)}, {"relative", finite(m.conditioning->relative)}, {"operators", json::array()}};
+    for (const diff::Conditioning::Operator& o : m.conditioning->operators) c["operators"].push_back({{"node", o.node}, {"operator", o.name}, {"growth", finite(o.growth)}});
+  }
   if (m.from_canonical)
     j["from_canonical"] = {{"elements", m.from_canonical->elements}, {"equal", m.from_canonical->equal}, {"worst_ulps", finite(m.from_canonical->worst_ulps)}, {"worst_absolute", finite(m.from_canonical->worst_absolute)}};
   for (const auto& [key, value] : facts.details) j["backend_details"][key] = json::parse(value, nullptr, false);
