@@ -14,9 +14,9 @@ namespace ulpian::interp {
 // Not covered here.
 struct Unknown {};
 
-// |real - value| <= radius; without a radius they are equal.
+// |real - (value + low)| <= radius; a part that is missing is 0.
 struct Number {
-  core::TermId value = core::None, radius = core::None;
+  core::TermId value = core::None, low = core::None, radius = core::None;
   bool narrow = false;  // an f32 or narrower: products of two are exact in f64
   bool exact() const { return radius == core::None; }
 };

@@ -1,6 +1,7 @@
 #include "interp/ideal/ideal.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -32,11 +33,38 @@ std::optional<std::pair<double, double>> interval(double value, double radius) {
   return std::pair{value - radius, value + radius};
 }
 
-// Where both ends of an interval round to one element, that one; the positions of the others.
-Positions settle(const Tensor& values, const Tensor& radii, Tensor& answer, CastMode mode) {
+// What a run has found of an output: value + low, within a radius; a part that is missing is 0.
+struct Found {
+  const Tensor *values = nullptr, *lows = nullptr, *radii = nullptr;
+};
+
+// As a pair of f64 is rounded to f64: once, by an addition. Its low part's ends are off by less than an ulp of f64.
+std::optional<Bits> rounded_pair(double value, double low, double radius) {
+  if (!(std::abs(value) <= Largest) || !(std::abs(low) <= Largest) || !(radius <= Largest)) return std::nullopt;
+  if (radius == 0) return std::bit_cast<Bits>(value == 0 ? value : value + low);  // a zero has its sign
+  radius = radius * (1 + 2 * RadiusSlack) + std::abs(low) * 0x1p-51;
+  const auto least = std::bit_cast<Bits>(value + (low - radius)), greatest = std::bit_cast<Bits>(value + (low + radius));
+  return least == greatest ? std::optional(least) : std::nullopt;
+}
+
+Positions settle_pairs(const Found& found, Tensor& answer) {
   Positions left;
-  const double *v = values.data<double>(), *r = radii.data<double>();
+  const auto at = [](const Tensor* t, std::int64_t k) { return t ? t->data<double>()[k] : 0; };
+  for (std::int64_t k = 0; k < answer.size(); ++k) {
+    if (const auto bits = rounded_pair(found.values->data<double>()[k], at(found.lows, k), at(found.radii, k))) answer.set(k, *bits);
+    else left.push_back(k);
+  }
+  return left;
+}
+
+// Where both ends of an interval round to one element, that one; the positions of the others.
+Positions settle(const Found& found, Tensor& answer, CastMode mode) {
   const ElementType type = answer.type();
+  if (arithmetic_for(type) == Arithmetic::Pairs) return settle_pairs(found, answer);
+  Positions left;
+  const Tensor& values = *found.values;
+  const Tensor exact = found.radii ? Tensor() : Tensor(ElementType::F64, values.extents());
+  const double *v = values.data<double>(), *r = found.radii ? found.radii->data<double>() : exact.data<double>();
   const auto one = [&](std::int64_t k) {
     const auto ends = interval(v[k], r[k]);
     const Bits low = ends ? from_double(type, ends->first, mode) : 0;
@@ -71,19 +99,21 @@ Positions settle(const Tensor& values, const Tensor& radii, Tensor& answer, Cast
 class Quick {
 public:
   Quick(const core::Program& program, std::span<const std::optional<Tensor>> inputs, const Limits& limits, const block::Options& options)
-      : p_(program), inputs_(inputs), limits_(limits), options_(with_short_dots(options)), near_(nearnesses(program)) {}
+      : p_(program), inputs_(inputs), limits_(limits), options_(options), near_(nearnesses(program)) {}
 
   bool canonical_is_ideal(std::size_t output) const { return near_.decides(p_, output); }
 
   // Fills what it decides; the positions of the rest, which have no value yet. What it cannot do within the limits is done one by one, within the same.
   Positions decide(std::size_t output, Tensor& answer) {
-    if (!whole_) whole_.emplace(enclosing(p_, near_), inputs_, *this);
-    const auto [values, radii] = whole_->of(output);
-    if (!values || values->extents() != answer.extents()) return all(answer);
+    const Arithmetic arithmetic = arithmetic_for(answer.type());
+    std::optional<Run>& whole = whole_[static_cast<std::size_t>(arithmetic)];
+    if (!whole) whole.emplace(enclosing(p_, near_, arithmetic), inputs_, arithmetic, *this);
+    const Found found = whole->of(output);
+    if (!found.values || found.values->extents() != answer.extents()) return all(answer);
     const CastMode mode = RealElements::ending(p_, output);
-    Positions left = settle(*values, *radii, answer, mode);
-    // A few again, more closely.
-    if (left.empty() || std::ssize(left) > answer.size() / 16 + 64) return left;
+    Positions left = settle(found, answer, mode);
+    // The others again, more closely.
+    if (left.empty()) return left;
     const auto count = std::ssize(left);
     std::vector<std::optional<Tensor>> inputs(inputs_.begin(), inputs_.end());
     Tensor indices(ElementType::I64, {count, answer.rank()});
@@ -93,11 +123,11 @@ public:
       index += answer.rank();
     }
     inputs.emplace_back(std::move(indices));
-    const Run few(enclosing_at(p_, near_, output, count), inputs, *this);
-    const auto [value, radius] = few.of(output);
-    if (!value) return left;
+    const Run few(enclosing_at(p_, near_, output, count), inputs, arithmetic, *this);
+    const Found closer = few.of(output);
+    if (!closer.values) return left;
     Tensor some(answer.type(), {count});
-    Positions still = settle(*value, *radius, some, mode);
+    Positions still = settle(closer, some, mode);
     auto open = still.begin();
     for (std::int64_t k = 0; k < count; ++k) {
       if (open != still.end() && *open == k) *open++ = left[static_cast<std::size_t>(k)];
@@ -113,21 +143,19 @@ public:
   }
 
 private:
-  static block::Options with_short_dots(block::Options o) {
-    o.dot_block = EnclosingDotBlock;
-    return o;
-  }
   struct Run {
-    Run(std::optional<Enclosing> program, std::span<const std::optional<Tensor>> inputs, const Quick& quick) : enclosing(std::move(program)) {
+    Run(std::optional<Enclosing> program, std::span<const std::optional<Tensor>> inputs, Arithmetic arithmetic, const Quick& quick) : enclosing(std::move(program)) {
       // Element by element a program runs as it is defined.
       if (!enclosing || runs_by_elements(enclosing->program)) return;
-      if (const auto plan = Plan::make(enclosing->program, quick.options_))
+      block::Options options = quick.options_;
+      options.dot_block = arithmetic == Arithmetic::Pairs ? EnclosingPairsDotBlock : EnclosingDotBlock;
+      if (const auto plan = Plan::make(enclosing->program, options))
         if (auto outputs = plan->run(inputs, quick.limits_)) bounds = std::move(*outputs);
     }
-    std::pair<const Tensor*, const Tensor*> of(std::size_t output) const {
-      if (bounds.empty() || enclosing->values[output] == core::None) return {};
-      const auto &value = bounds[enclosing->values[output]], &radius = bounds[enclosing->radii[output]];
-      return value && radius ? std::pair{&*value, &*radius} : std::pair<const Tensor*, const Tensor*>();
+    Found of(std::size_t output) const {
+      if (bounds.empty()) return {};
+      const auto part = [&](std::uint32_t k) { return k == core::None ? nullptr : &bounds[k].value(); };
+      return {part(enclosing->values[output]), part(enclosing->lows[output]), part(enclosing->radii[output])};
     }
     std::optional<Enclosing> enclosing;
     std::vector<std::optional<Tensor>> bounds;
@@ -138,7 +166,7 @@ private:
   const Limits& limits_;
   const block::Options options_;
   Nearnesses near_;
-  std::optional<Run> whole_;
+  std::array<std::optional<Run>, 2> whole_;  // by Arithmetic
 };
 
 class Elements {
