@@ -93,6 +93,31 @@ TEST(Deviations, OfAFunctionsValuesAreTheirLeastErrors) {
   EXPECT_EQ(verdict_of(g, inputs, floats({y, static_cast<float>(std::tanh(0.5))}), within).verdict, Class::Conforms);
 }
 
+// 8000000000 modulo 2^32 is -589934592; 3 times the f32 nearest to 0.1, rounded to f32, is not what f64 gives.
+TEST(Deviations, WideTypesHeldAsNarrowOnesAreNamed) {
+  GraphMaker integers_too;
+  integers_too.input("a", ElementType::I64, {2}).input("b", ElementType::I64, {2}).node("Add", {"a", "b"}, {"y"}).output("y");
+  const Tensors large = tensors({integers({4000000000, 1}), integers({4000000000, 2})});
+  EXPECT_EQ(sets_of(verdict_of(integers_too, large, integers({-589934592, 3}))), std::vector<std::string>{"i64_as_i32"});
+  const Tensors one = tensors({integers({4000000000, 1}), integers({0, 2})});
+  EXPECT_EQ(sets_of(verdict_of(integers_too, one, integers({INT32_MAX, 3}))), std::vector<std::string>{"i64_as_i32"}) << "held to the range";
+  EXPECT_EQ(sets_of(verdict_of(integers_too, large, integers({INT32_MAX, 3}))), std::vector<std::string>{"i64_as_i32"}) << "the result alone";
+  EXPECT_TRUE(sets_of(verdict_of(integers_too, large, integers({-589934592, 4}))).empty());
+  EXPECT_EQ(verdict_of(integers_too, large, integers({-589934592, 3}), admitting({Freedom::I64AsI32})).verdict, Class::Conforms);
+  EXPECT_EQ(verdict_of(integers_too, large, integers({8000000000, 3}), admitting({Freedom::I64AsI32})).verdict, Class::Conforms);
+
+  GraphMaker g;
+  g.input("a", ElementType::F64, {1}).input("b", ElementType::F64, {1}).node("Mul", {"a", "b"}, {"y"}).output("y");
+  const auto f64 = [](double x) {
+    Tensor t(ElementType::F64, {1});
+    t.set(0, from_double(ElementType::F64, x));
+    return t;
+  };
+  const double y = static_cast<double>(0.1f * 3.0f);
+  EXPECT_EQ(sets_of(verdict_of(g, tensors({f64(0.1), f64(3)}), f64(y))), std::vector<std::string>{"f64_as_f32"});
+  EXPECT_TRUE(sets_of(verdict_of(g, tensors({f64(0.1), f64(3)}), f64(y * (1 + 0x1p-22)))).empty());
+}
+
 // What is off by more than any approximation is not explained by one; and the witness names the equation.
 TEST(Deviations, OfAFunctionHaveALimit) {
   GraphMaker g;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "diff/check/narrowed.h"
 #include "diff/check/opinions.h"
 #include "interp/session/graph_host.h"
 
@@ -107,6 +108,12 @@ Expectation expect_reading(const Judging& judging, const interp::Makers& makers,
     e.more_readings = !all;
     for (auto& choice : choices)
       e.others.push_back([judging, makers, &node, given, choice] { return expect_reading(judging, makers, node, given, choice); });
+    for (const Narrowing& n : narrowings(judging.options->profile, *given, e.canonical))
+      e.others.push_back([judging, makers, &node, given, n, results = e.canonical] {
+        Expectation other = widened(n, expect_reading(judging, makers, node, std::make_shared<const Data>(narrowed(n, *given)), {}), results);
+        other.reading = "with wide types held as narrow ones, as the profile admits";
+        return other;
+      });
   }
   return e;
 }

@@ -362,7 +362,7 @@ template <typename Answer> Verdict first_that_fits(const Expectation& expected, 
     // That its sets were not found is another matter: they may hold the answer.
     if (v.verdict == Class::Undecided && !e.error && open_reading.empty()) open_reading = v.reason;
     if (exit_status(v.verdict) != 0) continue;
-    if (v.reason.empty()) v.reason = "under another reading that the standard leaves open";
+    if (v.reason.empty()) v.reason = e.reading.empty() ? "under another reading that the standard leaves open" : e.reading;
     return v;
   }
   if (!open_reading.empty() && first.verdict != Class::Refused) {

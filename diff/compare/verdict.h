@@ -134,6 +134,7 @@ struct Expectation {
   std::vector<std::optional<Clause>> clauses;                 // by tensor, where they are known
   // Other meanings that the standard leaves open for the operator as a whole (a static `one of`): it conforms under one of them, or not.
   std::vector<std::function<Expectation()>> others;
+  std::string reading;         // of one of `others`, why it may be read so; empty: the standard leaves it open
   bool more_readings = false;  // than `others` has: none of them fitting, it is undecided
   bool holds_true_value = true;  // the sets do, as the profile admits rounding: where one does not, Ulpian is at fault
   bool draws_random = false;    // random numbers: the sets hold whatever is in the range of their distribution

@@ -21,6 +21,8 @@ constexpr std::array<FreedomRow, FreedomCount> Freedoms{{
     {Freedom::Bodies, "bodies", "the standard's formula of an activation"},
     {Freedom::ExcessPrecision, "excess_precision", "no rounding between two operators"},
     {Freedom::ExcessIntoCasts, "excess_into_casts", "nor before a cast or a quantisation"},
+    {Freedom::F64AsF32, "f64_as_f32", "f64 held and computed as f32"},
+    {Freedom::I64AsI32, "i64_as_i32", "64-bit integers held and computed as 32-bit ones"},
     {Freedom::Ftz, "ftz", "subnormal results flushed to zero"},
     {Freedom::Daz, "daz", "subnormal operands read as zero"},
     {Freedom::ZeroSigns, "zero_signs", "zeros of either sign"},

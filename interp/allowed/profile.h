@@ -21,6 +21,9 @@ enum class Freedom : std::uint8_t {
   Bodies,           // the standard's formula of an activation (`within body`), each operation rounded
   ExcessPrecision,  // the rounding that ends a definition may be left out before the next operator
   ExcessIntoCasts,  // and before a cast or a quantisation, which read it as its type says
+  // Types that are held narrower; judged by whole calls (diff/check/narrowed.h), sets do not know of it:
+  F64AsF32,         // f64 as f32
+  I64AsI32,         // 64-bit integers as 32-bit ones
   // Deviations:
   Ftz,              // a subnormal result of any operation may be a zero of either sign
   Daz,              // a subnormal operand of any operation may be read as a zero
@@ -32,7 +35,7 @@ enum class Freedom : std::uint8_t {
   F16Sums,          // sums and dots of f32 may be accumulated in the narrower type
   Bf16Sums,
 };
-inline constexpr int FreedomCount = 13;
+inline constexpr int FreedomCount = 15;
 inline constexpr Freedom FirstDeviation = Freedom::Ftz;
 std::string_view name_of(Freedom f);       // "ftz", "bf16_inputs"
 std::string_view meaning_of(Freedom f);    // in a few words
