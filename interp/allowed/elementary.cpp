@@ -53,20 +53,12 @@ public:
   double end(double c, double x, double y, int side) const {
     if (ulps_ <= 0.5 || certain(c, x, y)) return c;
     if (!finite(c)) return side * c > 0 ? c : overflowed(c, x, y);
-    if (t_ <= ElementType::F32) {
-      // The function in f64, whose error is known, is a better center than its rounding.
-      const double real = elementary_core(p_, static_cast<float>(x), static_cast<float>(y)), error = std::fabs(real) * core_error_;
-      if (finite(real) && real != 0) {
-        const double unit = ulp_of(format_, std::fabs(real) + error), tolerance = ulps_ * unit + 2 * error;
-        const double rounded = with_float(t_, [&]<ElementType T>() { return side < 0 ? ceiling_of<T>(real - tolerance) : floor_of<T>(real + tolerance); });
-        if (rounds_ || t_ == ElementType::F32) return rounded;
-        // Before the last rounding, which is half an ulp of the error.
-        const double wider = real + side * ((ulps_ - 0.5) * unit + 2 * error);
-        return side < 0 ? std::fmin(rounded, wider) : std::fmax(rounded, wider);
-      }
-    }
-    const double r = c + side * (ulps_ + (t_ == ElementType::F64 ? 0.5002 : 0.5)) * ulp_of(format_, c);
-    if (t_ == ElementType::F64) return r;
+    double r = c + side * (ulps_ + (t_ == ElementType::F64 ? 0.5002 : 0.5)) * ulp_of(format_, c);
+    if (t_ == ElementType::F64) return rounds_ ? r : side < 0 ? below(r) : above(r);
+    // The function in f64, whose error is known, is a better center than its rounding.
+    const double real = elementary_core(p_, static_cast<float>(x), static_cast<float>(y)), error = std::fabs(real) * core_error_;
+    if (finite(real) && real != 0) r = real + side * (ulps_ * ulp_of(format_, std::fabs(real) + error) + 2 * error);
+    if (!rounds_) return side < 0 ? kept_low(t_, r) : kept_high(t_, r);
     return with_float(t_, [&]<ElementType T>() { return side < 0 ? ceiling_of<T>(r) : floor_of<T>(r); });
   }
 

@@ -136,11 +136,13 @@ struct Tolerated {
       : ulps(profile.ulp(p, t)), wider(bits_of(t) < 32 ? profile.ulp(p, ElementType::F32) : 0.5) {}
   double ulps, wider;
   bool exact() const { return ulps <= 0.5 && wider <= 0.5; }
-  // Around a value of f32's range.
-  template <ElementType T> double end(double r, int side) const {
-    const double of_wider = nearest<T>(r + side * (wider <= 0.5 ? 0 : wider * ulp_of(format_of(ElementType::F32), r) + std::fabs(r) * 0x1p-52));
+  // Around a value of f32's range. One that is not rounded is kept as it was found in f32, or wider.
+  template <ElementType T> double end(double r, int side, bool rounds) const {
+    const double found = r + side * (wider <= 0.5 ? 0 : wider * ulp_of(format_of(ElementType::F32), r) + std::fabs(r) * 0x1p-52);
+    const double of_wider = rounds ? nearest<T>(found) : side < 0 ? kept_low<T>(found) : kept_high<T>(found);
     if (ulps <= 0.5) return of_wider;
     const double tolerance = ulps * ulp_of(format_of(T), r) + std::fabs(r) * 0x1p-52;
+    if (!rounds) return side < 0 ? std::fmin(of_wider, kept_low<T>(r - tolerance)) : std::fmax(of_wider, kept_high<T>(r + tolerance));
     return side < 0 ? std::fmin(of_wider, ceiling_of<T>(r - tolerance)) : std::fmax(of_wider, floor_of<T>(r + tolerance));
   }
 };
@@ -161,7 +163,7 @@ template <ElementType T> Lanes divide(Arguments a, const Tolerated& tolerated, b
       return c + side * (ulps + 0.5) * ulp_of(f, c);
     }
     if (p == 0 || !(std::fabs(p) <= std::numeric_limits<double>::max()) || q == 0 || !(std::fabs(q) <= std::numeric_limits<double>::max())) return nearest<T>(r);
-    return tolerated.end<T>(r, side);
+    return tolerated.end<T>(r, side, rounds);
   };
   const auto end = [&](double p, double q, int side) {
     if (rounds && (!exact || out.point)) return admitted(p, q, side);
@@ -223,7 +225,7 @@ template <ElementType T> Lanes square_root(const Lanes& x, const Tolerated& tole
     const double r = __builtin_sqrt(p);
     if (exact || p == 0 || !is_finite(r)) return nearest<T>(r);
     if (T == ElementType::F64) return r + side * (ulps + 0.5) * ulp_of(f, r);
-    return tolerated.end<T>(r, side);
+    return tolerated.end<T>(r, side, rounds);
   };
   const auto end = [&](double p, int side) {
     const double r = __builtin_sqrt(p), rest = __builtin_fma(r, r, -p);

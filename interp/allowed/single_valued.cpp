@@ -26,8 +26,12 @@ bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unr
       const ElementType type = p.term(p.arguments_of(id)[0]).type;
       if (profile.deviates() && is_float(type)) return true;
       if (is_complex(type)) return static_cast<Primitive>(t.operation) == Primitive::Multiply;
-      if (is_float(type) && profile.function_error() > 0 && row_of(static_cast<Primitive>(t.operation)).kind == PrimitiveKind::Elementary) return true;
-      return is_float(type) && profile.ulp(static_cast<Primitive>(t.operation), type) > 0.5;
+      const auto operation = static_cast<Primitive>(t.operation);
+      const bool elementary = row_of(operation).kind == PrimitiveKind::Elementary;
+      if (is_float(type) && profile.function_error() > 0 && elementary) return true;
+      // A division or root of a narrow type may be one of f32 whose result is rounded.
+      if (is_float(type) && bits_of(type) < 32 && !elementary && profile.ulp(operation, ElementType::F32) > 0.5) return true;
+      return is_float(type) && profile.ulp(operation, type) > 0.5;
     }
     case TermKind::Cast: {
       const ElementType from = p.term(p.arguments_of(id)[0]).type;

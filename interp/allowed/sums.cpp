@@ -346,29 +346,31 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
   const bool adds = p == Primitive::Add || p == Primitive::Subtract, scales = p == Primitive::Multiply;
   if (!(adds || scales) || !(a[0]->sums || a[1]->sums) || (scales && a[0]->sums && a[1]->sums)) return;
   auto sums = std::make_shared<SumParts>(out.n);
-  // In a narrower accumulator the last addition is rounded, too: one error more.
+  // In a narrower accumulator the last operation is rounded, too.
   const Accumulator accumulator = accumulator_of(*rules.profile, out.type);
   const bool narrower = accumulator.narrower;
   const FloatFormat& f = format_of(out.type);
   const double u = accumulator.unit, flush = rules.profile->admits(Freedom::Ftz) ? 2 * accumulator.least_normal : 0;
   const double last = accumulator.largest;
-  // A number that may be flushed is a union; its sum goes on all the same.
-  const std::uint8_t apart = HasNan | Anything | NoValue | (rules.profile->deviates() ? std::uint8_t{0} : std::uint8_t{NotOneInterval});
+  // A number that may be flushed is a union; its sum goes on all the same. So does a sum that may have overflowed: joined with more it may not.
+  const std::uint8_t open = HasNan | Anything | NoValue, apart = rules.profile->deviates() ? open : static_cast<std::uint8_t>(open | NotOneInterval);
   for (std::int64_t i = 0; i < out.n; ++i) {
     const std::size_t k = index(i);
     double lo[2], hi[2], magnitude[2], leaves[2];
     bool any = false, plain = true;
     for (int s = 0; s < 2; ++s) {
       const Lanes& x = *a[index(s)];
-      plain = plain && !(x.flag(i) & apart) && finite(x.low(i)) && finite(x.high(i));
-      if (x.sums && x.sums->leaves[k] > 0) {
+      const bool sum = x.sums && x.sums->leaves[k] > 0;
+      const bool in_range = sum ? x.sums->lo[k] >= -last && x.sums->hi[k] <= last : finite(x.low(i)) && finite(x.high(i));
+      plain = plain && in_range && !(x.flag(i) & (sum ? open : apart));
+      if (sum) {
         lo[s] = x.sums->lo[k], hi[s] = x.sums->hi[k], magnitude[s] = x.sums->magnitude[k], leaves[s] = x.sums->leaves[k];
         any = true;
       } else {
         lo[s] = x.low(i), hi[s] = x.high(i), magnitude[s] = std::max(std::fabs(lo[s]), std::fabs(hi[s])), leaves[s] = magnitude[s] != 0 ? 1 : 0;
       }
     }
-    if (!any || !plain || (out.flag(i) & apart)) continue;
+    if (!any || !plain || (out.flag(i) & open)) continue;
     double low = 0, high = 0, size = 0, count = 0;
     if (adds) {
       const bool minus = p == Primitive::Subtract;
@@ -382,38 +384,45 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
       count = std::max(leaves[0], leaves[1]) + 1;
     }
     sums->lo[k] = low, sums->hi[k] = high, sums->magnitude[k] = size, sums->leaves[k] = count;
-    const double radius = enlarged((count + narrower) * u * size * (narrower ? 1 + (count + 1) * u : 1) + count * (2 * accumulator.half_least + flush));
+    // Before the last rounding, which is done to the ends, n - 1 errors (docs/bounds.md, section 3).
+    const double errors = narrower ? count + 1 : count - 1;
+    const double radius = enlarged(errors * u * size * (1 + (count + 1) * u) + count * (2 * accumulator.half_least + flush));
     double from = below(low - radius), to = above(high + radius);
     if (rules.rounds) from = nearest(out.type, from), to = nearest(out.type, to);
     else from = kept_low(out.type, from), to = kept_high(out.type, to);
+    bool positive = false, negative = false;
     if (!((size + radius) * (1 + count * u) < last)) {
       // Order-dependent overflow, as in `finish_float`.
       const double beyond = accumulator.beyond, enlargement = 1 + count * u;
-      const bool positive = !(((size + high) / 2 + radius) * enlargement < beyond), negative = !(((size - low) / 2 + radius) * enlargement < beyond);
+      positive = !(((size + high) / 2 + radius) * enlargement < beyond), negative = !(((size - low) / 2 + radius) * enlargement < beyond);
       if ((positive && negative) || (!has_infinity(out.type) && (positive || negative))) {
         set_anything(out, i);
         continue;
       }
-      if (positive) to = Infinity;
-      if (negative) from = -Infinity;
     }
     if (from != from || to != to) {
       set_anything(out, i);
       continue;
     }
-    if (out.flag(i) & NotOneInterval) {
-      Pieces pieces = pieces_at(out, i);
-      pieces.push_back({from, to, 0, 0});
-      set_pieces(out, i, std::move(pieces), out.flag(i));
+    const bool one = !(out.flag(i) & NotOneInterval) && !positive && !negative;
+    if (one || !(out.flag(i) & NotOneInterval)) {
+      if (before(out.low(i), from)) from = out.low(i);
+      if (before(to, out.high(i))) to = out.high(i);
+      if (from <= 0 && to >= 0 && f.has_negative_zero()) {
+        if (from == 0) from = -0.0;
+        if (to == 0) to = 0.0;
+      }
+    }
+    if (one) {
+      out.set(i, {from, to, 0, 0});
       continue;
     }
-    if (before(out.low(i), from)) from = out.low(i);
-    if (before(to, out.high(i))) to = out.high(i);
-    if (from <= 0 && to >= 0 && f.has_negative_zero()) {
-      if (from == 0) from = -0.0;
-      if (to == 0) to = 0.0;
-    }
-    out.set(i, {from, to, 0, 0});
+    Pieces pieces;
+    if (out.flag(i) & NotOneInterval) pieces = pieces_at(out, i);
+    pieces.push_back({from, to, 0, 0});
+    if (positive) pieces.push_back({Infinity, Infinity, 0, 0});
+    if (negative) pieces.push_back({-Infinity, -Infinity, 0, 0});
+    set_pieces(out, i, std::move(pieces), out.flag(i));
   }
   out.sums = std::move(sums);
 }
@@ -472,24 +481,24 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
   }
   if (state & Wide) lo = -Infinity, hi = Infinity;
   std::uint8_t flags = (state & (MayBeNan | Wide)) != 0 ? std::uint8_t{HasNan} : std::uint8_t{0};
+  bool positive = (state & MayBePositive) != 0, negative = (state & MayBeNegative) != 0;
   if (!real) {
     if (rules_.rounds) lo = nearest(type_, lo), hi = nearest(type_, hi);
     else lo = kept_low(type_, lo), hi = kept_high(type_, hi);
-    // Order-dependent overflow.
+    // Order-dependent overflow: a number near the sum, or an infinity; no number between them.
     const double last = accumulator.largest, beyond = accumulator.beyond;
     const double enlargement = single ? 1 : 1 + n * u;
     if (!((magnitude + radius) * enlargement < last) && !single) {
-      const bool positive = !(((magnitude + c) / 2 + radius) * enlargement < beyond), negative = !squares_ && !(((magnitude - c) / 2 + radius) * enlargement < beyond);
-      if (positive && negative) return set_anything(out, i);
-      if (!has_infinity(type_) && (positive || negative)) return set_anything(out, i);
-      if (positive) hi = Infinity;
-      if (negative) lo = -Infinity;
+      const bool over = !(((magnitude + c) / 2 + radius) * enlargement < beyond), under = !squares_ && !(((magnitude - c) / 2 + radius) * enlargement < beyond);
+      if (over && under) return set_anything(out, i);
+      if (!has_infinity(type_) && (over || under)) return set_anything(out, i);
+      positive = positive || over, negative = negative || under;
     }
   }
   if (lo != lo || hi != hi) return set_anything(out, i);
   if (state & (SurePositive | SureNegative)) {
     const bool up = (state & SurePositive) != 0;
-    const bool other = up ? lo == -Infinity || (state & MayBeNegative) : hi == Infinity || (state & MayBePositive);
+    const bool other = up ? lo == -Infinity || negative : hi == Infinity || positive;
     if (other) flags |= HasNan;
     const double inf = up ? Infinity : -Infinity;
     return set_pieces(out, i, {{inf, inf, 0, 0}}, flags);
@@ -499,9 +508,9 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
     if (hi == 0) hi = 0.0;
   }
   Pieces pieces{{lo, hi, 0, 0}};
-  if (state & MayBePositive) pieces.push_back({Infinity, Infinity, 0, 0});
-  if (state & MayBeNegative) pieces.push_back({-Infinity, -Infinity, 0, 0});
-  if ((state & MayBePositive) && (state & MayBeNegative)) flags |= HasNan;
+  if (positive) pieces.push_back({Infinity, Infinity, 0, 0});
+  if (negative) pieces.push_back({-Infinity, -Infinity, 0, 0});
+  if ((positive || hi == Infinity) && (negative || lo == -Infinity)) flags |= HasNan;
   if (pieces.size() == 1 && flags == 0) {
     out.lo[k] = lo;
     out.hi[k] = hi;
