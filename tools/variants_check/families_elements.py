@@ -17,7 +17,7 @@ OVERFLOWS = ("offset", "huge", "wide", "ties")
 def elementwise(name):
     """The function, in the type itself or in the wide one; then both are its rounding."""
     def compute(w, x):
-        fmt = w.format if not w.exact and w.random.random() < 0.7 else w.wide
+        fmt = w.format if not w.exact and w.error(name, w.format) > 0.5 and w.random.random() < 0.7 else w.wide
         y = w.function(name, x, fmt, last=True)
         if w.fault == "half precision" and not w.exact:
             y = y.astype(np.float16).astype(w.carrier)
@@ -47,7 +47,8 @@ def functions(d):
         faults = ("more off", "tail", "neighbour") + (("half precision",) if d.type in ("f64", "f32") else ())
         yield Case(label.split()[0], [x], elementwise(name), attrs, label=label, faults=faults, elementwise=True,
                    by_body=label != "Gelu" or d.type != "f64",  # the onnx package has no erf of f64
-                   blunt="where exp overflows in the formula, all numbers up to infinity are admitted" if label in ("Softplus", "Mish") and d.kind in OVERFLOWS else "")
+                   blunt="where exp overflows in the formula, all numbers up to infinity are admitted" if label in ("Softplus", "Mish") and d.kind in OVERFLOWS else
+                   "1 + tanh or 1 + erf, which the formula multiplies by x, is off by an error of the function where it should be 0" if label.startswith("Gelu") and d.kind in OVERFLOWS else "")
 
 
 @family(kinds=("normal", "wide", "tiny", "huge", "special", "ties"))
