@@ -208,6 +208,11 @@ NodeId Planner::import(TermId id) {
       break;
     }
     case TermKind::Cast: {
+      const core::Term& from_real = program_.term(program_.arguments_of(id)[0]);
+      if (from_real.kind == TermKind::Constant && from_real.type == ElementType::R && is_float(t.type)) {
+        n = nodes_.constant(t.type, program_.reals[from_real.data].round_to(t.type, static_cast<CastMode>(t.operation)));
+        break;
+      }
       const NodeId a = import(program_.arguments_of(id)[0]);
       const ElementType from = nodes_[a].type;
       if (from != t.type && (is_complex(t.type) || is_complex(from) || from == ElementType::String || t.type == ElementType::String))

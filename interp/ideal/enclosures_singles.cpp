@@ -1,4 +1,5 @@
 // The arithmetic of enclosures in f64: a value and a radius.
+#include <cmath>
 #include <limits>
 
 #include "interp/ideal/enclosures_maker.h"
@@ -22,6 +23,11 @@ private:
 
   Number known(TermId id) override {
     const E type = p_.term(id).type;
+    if (type == E::R && p_.is_constant(id)) {
+      const Exact& x = p_.reals[p_.term(id).data];
+      const double value = x.to_double();
+      return {f64(value), None, Exact::of_double(value) == x ? None : f64(std::abs(value) * Ulp + Underflow), false};
+    }
     const TermId same = copy(id);
     if (type == E::F64) return {same, None, None, false};
     if (type == E::R || type == E::Z || is_integer(type)) {

@@ -94,7 +94,12 @@ std::optional<TermId> Elaborator::number_as(const Context& c, Position at, const
     if (!bits) fail(c, at, fmt::format("{} does not fit {}", show(v), name_of(type)));
     return b_.constant(type, *bits);
   }
-  if (is_float(type)) return b_.constant(type, e.round_to(type, CastMode::Plain));
+  if (is_float(type)) {
+    // What the type does not hold stays a number that is rounded here: the ideal answer takes it as it is. (A number beyond the range is an infinity.)
+    const Bits bits = e.round_to(type, CastMode::Plain);
+    const Exact rounded = Exact::of(type, bits);
+    return rounded.is_finite() && e.is_finite() && !(rounded == e) ? b_.cast(type, b_.real(e), CastMode::Plain) : b_.constant(type, bits);
+  }
   if (is_complex(type)) return b_.cast(type, b_.constant(part_of(type), e.round_to(part_of(type), CastMode::Plain)), CastMode::Plain);
   return std::nullopt;
 }

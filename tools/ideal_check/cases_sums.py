@@ -197,7 +197,10 @@ def pools(d):
     yield Case("MaxPool", [x], lambda: np.maximum.reduce(plain(e()), axis=-1), size)
     yield Case("LpPool", [x], lambda: each(root, (plain(padded(e(), pads)) ** 2).sum(axis=-1)), around)
     yield Case("LpPool", [x], lambda: each(abs, plain(e())).sum(axis=-1), {**size, "p": 1}, label="p 1")
+    cubes = lambda v: mp.root(real(v), 3)
+    yield Case("LpPool", [x], lambda: each(cubes, (each(abs, plain(e())) ** 3).sum(axis=-1)), {**size, "p": 3}, label="p 3")
     y = d.x(2, 5, 20)
+    yield Case("GlobalLpPool", [y], lambda: each(cubes, total(each(abs, fractions(y)) ** 3, 2)), {"p": 3}, label="p 3")
     yield Case("GlobalAveragePool", [y], lambda: total(fractions(y), 2) / 20)
     yield Case("GlobalLpPool", [y], lambda: each(root, total(fractions(y) ** 2, 2)))
     yield Case("GlobalMaxPool", [y], lambda: np.maximum.reduce(fractions(y), axis=2, keepdims=True))
@@ -262,9 +265,9 @@ def norms(d):
         a, out = fractions(z), np.empty(z.shape, object)
         for ch in range(3):
             squares = (a[:, max(0, ch - 1):ch + 2] ** 2).sum(axis=1)
-            out[:, ch] = each(lambda u, v: real(u) / mp.power(real(1 + f32(0.01171875) / 3 * v), mp.mpf(3) / 4), a[:, ch], squares)
+            out[:, ch] = each(lambda u, v: real(u) / mp.power(real(1 + f32(0.3) / 3 * v), mp.mpf(3) / 4), a[:, ch], squares)
         return out
-    yield Case("LRN", [z], lrn, {"size": 3, "alpha": 0.01171875, "beta": 0.75, "bias": 1.0})
+    yield Case("LRN", [z], lrn, {"size": 3, "alpha": 0.3, "beta": 0.75, "bias": 1.0})
 
 
 @family()

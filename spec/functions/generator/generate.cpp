@@ -74,15 +74,16 @@ private:
     refuse(id, "a program reads its arguments alone");
   }
 
+  static std::string constant(double v) {
+    if (v != v) return "all<L>(__builtin_nan(\"\"))";
+    if (v == 0 && std::signbit(v)) return "(-D<L>{})";
+    return std::isinf(v) ? fmt::format("all<L>({}__builtin_inf())", v < 0 ? "-" : "") : fmt::format("all<L>({:a})", v);
+  }
+
   std::string constant(TermId id) const {
     const Term& t = p_.term(id);
     switch (t.type) {
-      case ElementType::F64: {
-        const double v = host::from_bits<ElementType::F64>(t.data);
-        if (v != v) return "all<L>(__builtin_nan(\"\"))";
-        if (v == 0 && t.data != 0) return "(-D<L>{})";
-        return std::isinf(v) ? fmt::format("all<L>({}__builtin_inf())", v < 0 ? "-" : "") : fmt::format("all<L>({:a})", v);
-      }
+      case ElementType::F64: return constant(host::from_bits<ElementType::F64>(t.data));
       case ElementType::I64: return fmt::format("(I<L>)(U<L>{{}} + UINT64_C({}))", t.data);
       case ElementType::U64: return fmt::format("(U<L>{{}} + UINT64_C({}))", t.data);
       case ElementType::Bool: return fmt::format("(I<L>{{}} - {})", t.data);
@@ -102,6 +103,8 @@ private:
         return fmt::format("({} ? {} : {})", c, yes, no);
       }
       case TermKind::Cast: {
+        // A number that f64 does not hold.
+        if (t.type == ElementType::F64 && p_.is_constant(a[0]) && p_.term(a[0]).type == ElementType::R) return constant(p_.reals[p_.term(a[0]).data].to_double());
         // An argument of f32, in f64: what the vectors hold.
         if (t.type == ElementType::F64 && p_.term(a[0]).kind == TermKind::Read && p_.term(a[0]).type == ElementType::F32) return argument(a[0]);
         if (static_cast<CastMode>(t.operation) != CastMode::Reinterpret) refuse(id, "of the conversions only `bits` takes one instruction everywhere");
