@@ -42,8 +42,9 @@ struct Axis {
 using Axes = std::vector<Axis>;  // outermost first; counts above 1 only
 std::int64_t size_of(const Axes& axes);
 
+inline constexpr double OfZeros = -1;
 // Of lanes that are sums: the sum over the reals, the sum of magnitudes and the number of leaves, so that what is added to it may join the
-// same accumulation (a bias that an implementation starts from). A lane with no leaves is no sum.
+// same accumulation (a bias that an implementation starts from). A lane with no leaves is no sum; one whose terms are all zero has OfZeros.
 struct SumParts {
   explicit SumParts(std::int64_t n) : lo(static_cast<std::size_t>(n)), hi(lo), magnitude(lo), leaves(lo) {}
   std::vector<double> lo, hi, magnitude, leaves;

@@ -337,7 +337,7 @@ std::shared_ptr<const SumParts> Sums::parts() const {
     sums->lo[k] = below(totals_.center[k] - radius);
     sums->hi[k] = above(totals_.center[k] + radius);
     sums->magnitude[k] = magnitude;
-    sums->leaves[k] = totals_.count[k];
+    sums->leaves[k] = totals_.count[k] > 0 ? totals_.count[k] : OfZeros;
   }
   return sums;
 }
@@ -351,7 +351,7 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
   const bool narrower = accumulator.narrower;
   const FloatFormat& f = format_of(out.type);
   const double u = accumulator.unit, flush = rules.profile->admits(Freedom::Ftz) ? 2 * accumulator.least_normal : 0;
-  const double last = accumulator.largest;
+  const double last = accumulator.largest, largest = to_double(out.type, largest_finite(out.type));
   // A number that may be flushed is a union; its sum goes on all the same. So does a sum that may have overflowed: joined with more it may not.
   const std::uint8_t open = HasNan | Anything | NoValue, apart = rules.profile->deviates() ? open : static_cast<std::uint8_t>(open | NotOneInterval);
   for (std::int64_t i = 0; i < out.n; ++i) {
@@ -360,11 +360,11 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
     bool any = false, plain = true;
     for (int s = 0; s < 2; ++s) {
       const Lanes& x = *a[index(s)];
-      const bool sum = x.sums && x.sums->leaves[k] > 0;
-      const bool in_range = sum ? x.sums->lo[k] >= -last && x.sums->hi[k] <= last : finite(x.low(i)) && finite(x.high(i));
+      const bool sum = x.sums && x.sums->leaves[k] != 0;
+      const bool in_range = sum ? adds || (x.sums->lo[k] >= -largest && x.sums->hi[k] <= largest) : finite(x.low(i)) && finite(x.high(i));
       plain = plain && in_range && !(x.flag(i) & (sum ? open : apart));
       if (sum) {
-        lo[s] = x.sums->lo[k], hi[s] = x.sums->hi[k], magnitude[s] = x.sums->magnitude[k], leaves[s] = x.sums->leaves[k];
+        lo[s] = x.sums->lo[k], hi[s] = x.sums->hi[k], magnitude[s] = x.sums->magnitude[k], leaves[s] = std::fmax(x.sums->leaves[k], 0);
         any = true;
       } else {
         lo[s] = x.low(i), hi[s] = x.high(i), magnitude[s] = std::max(std::fabs(lo[s]), std::fabs(hi[s])), leaves[s] = magnitude[s] != 0 ? 1 : 0;
@@ -381,9 +381,12 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
       low = std::min({product_below(lo[0], lo[1]), product_below(lo[0], hi[1]), product_below(hi[0], lo[1]), product_below(hi[0], hi[1])});
       high = std::max({product_above(lo[0], lo[1]), product_above(lo[0], hi[1]), product_above(hi[0], lo[1]), product_above(hi[0], hi[1])});
       size = enlarged(magnitude[0] * magnitude[1]);
-      count = std::max(leaves[0], leaves[1]) + 1;
+      count = leaves[a[0]->sums ? 0 : 1] > 0 ? std::max(leaves[0], leaves[1]) + 1 : 0;
     }
-    sums->lo[k] = low, sums->hi[k] = high, sums->magnitude[k] = size, sums->leaves[k] = count;
+    sums->lo[k] = low, sums->hi[k] = high, sums->magnitude[k] = size, sums->leaves[k] = count > 0 ? count : OfZeros;
+    if (count <= 1) continue;  // nothing but zeros was added
+    // All of one sign and past the range: as the operands are, whatever the order.
+    if ((low > largest || high < -largest) && size <= std::fmax(std::fabs(low), std::fabs(high)) * (1 + 0x1p-20)) continue;
     // Before the last rounding, which is done to the ends, n - 1 errors (docs/bounds.md, section 3).
     const double errors = narrower ? count + 1 : count - 1;
     const double radius = enlarged(errors * u * size * (1 + (count + 1) * u) + count * (2 * accumulator.half_least + flush));
@@ -405,20 +408,19 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
       continue;
     }
     const bool one = !(out.flag(i) & NotOneInterval) && !positive && !negative;
-    if (one || !(out.flag(i) & NotOneInterval)) {
+    if (one) {
       if (before(out.low(i), from)) from = out.low(i);
       if (before(to, out.high(i))) to = out.high(i);
-      if (from <= 0 && to >= 0 && f.has_negative_zero()) {
-        if (from == 0) from = -0.0;
-        if (to == 0) to = 0.0;
-      }
+    }
+    if (from <= 0 && to >= 0 && f.has_negative_zero()) {
+      if (from == 0) from = -0.0;
+      if (to == 0) to = 0.0;
     }
     if (one) {
       out.set(i, {from, to, 0, 0});
       continue;
     }
-    Pieces pieces;
-    if (out.flag(i) & NotOneInterval) pieces = pieces_at(out, i);
+    Pieces pieces = pieces_at(out, i);
     pieces.push_back({from, to, 0, 0});
     if (positive) pieces.push_back({Infinity, Infinity, 0, 0});
     if (negative) pieces.push_back({-Infinity, -Infinity, 0, 0});

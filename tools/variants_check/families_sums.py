@@ -208,7 +208,7 @@ def pools(d):
                     s = w.sum(w.mul(w.mul(np.abs(taps), np.abs(taps)), np.abs(taps)))
                     with np.errstate(all="ignore"):
                         real = np.power(np.asarray(s, np.longdouble), np.longdouble(1) / 3)
-                    return [w.out(w.near(real, 1, w.wide, False))]
+                    return [w.out(np.where(s == 1, s, w.near(real, 1, w.wide, False)))]
                 return [w.out(w.sum(np.abs(taps)) if p == 1 else w.sqrt(w.square_sum(taps), last=True))]
             if p < 3 or d.kind in ("normal", "cancel", "ties", "equal"):
                 yield Case("LpPool", [x], norm, {**size, "p": p}, label=f"p {p}", faults=("drop", "tail", "neighbour"))
@@ -233,7 +233,8 @@ def running(d):
     def scattered(w, a, _, u):
         out = np.empty(a.shape, w.carrier)
         for r, c in np.ndindex(*a.shape):
-            out[r, c] = w.sum(np.concatenate([a[r:r + 1, c], u[places[:, c] == r, c]]))
+            added = u[places[:, c] == r, c]
+            out[r, c] = w.sum(np.concatenate([a[r:r + 1, c], added])) if added.size else a[r, c]
         return [w.out(out)]
     if d.type in ("f64", "f32"):
         yield Case("ScatterElements", [base, places, updates], scattered, {"reduction": "add", "axis": 0}, label="add", faults=("tail", "neighbour", "drop"))
