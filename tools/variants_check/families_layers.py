@@ -83,7 +83,7 @@ READ_TWICE = "in x * f + (b - mean * f) the two f are not kept together"
 
 def two_passes(d):
     """Whether the standard's functions of norms, which find the variance in one pass, tell the same as two."""
-    return d.kind in ("normal", "ties")
+    return d.kind == "normal"
 
 
 def scaled(w, t, mean, deviation, scale, bias, reciprocal):
