@@ -310,11 +310,8 @@ private:
 
   // What an operator was handed may have been rounded only to be seen.
   Verdict judge_in_place(const Judging& judging, std::size_t n, const Expectation& expected, const std::vector<std::optional<Datum>>& got) const {
-    const bool narrow = std::any_of(reads_[n].begin(), reads_[n].end(), [&](ValueId id) {
-      const Tensor* t = values_[at(id)] ? values_[at(id)]->tensor() : nullptr;
-      return t && interp::AllowedTensor::can_be_handed_on(t->type()) && handed_on_->contains(graph_.values[at(id)].name);
-    });
-    return or_unrounded(judging, handed_on_, narrow, judge_listed(graph_.nodes[n], expected, got),
+    const bool any = std::any_of(reads_[n].begin(), reads_[n].end(), [&](ValueId id) { return values_[at(id)] && perhaps_unrounded(*handed_on_, graph_.values[at(id)].name, *values_[at(id)]); });
+    return or_unrounded(judging, handed_on_, any, judge_listed(graph_.nodes[n], expected, got),
                         [&](const Judging& wider) { return judge_listed(graph_.nodes[n], expect(n, wider), got); });
   }
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "diff/check/programs.h"
+#include "diff/check/unit.h"
 #include "interp/session/graph_host.h"
 
 namespace ulpian::diff {
@@ -91,7 +92,7 @@ private:
     const Node& node = g_.nodes[n];
     Data made[2];
     for (int which = 0; which < 2; ++which) {
-      auto results = has_body(node) ? with_bodies(n, values_[which]) : plain(node, values_[which], which == 1);
+      auto results = has_body(node) ? run_with_bodies(judging_, g_, static_cast<int>(n), values_[which], limits()) : plain(node, values_[which], which == 1);
       if (!results) return false;
       made[which] = std::move(*results);
     }
@@ -116,16 +117,6 @@ private:
     Distance one;
     add(one, a, b);
     d.absolute = std::max(d.absolute, one.relative());
-  }
-
-  std::optional<Data> with_bodies(std::size_t n, const Data& values) const {
-    const Part part = one_node(g_, static_cast<int>(n), [&](ValueId id) { return &values[at(id)]; });
-    auto made = interp::Session(judging_.specification, part.graph).run_values(part.inputs, {}, limits());
-    if (!made) return std::nullopt;
-    Data out(g_.nodes[n].outputs.size());
-    for (std::size_t k = 0, j = 0; k < out.size(); ++k)
-      if (g_.nodes[n].outputs[k] != AbsentValue && j < made->size()) out[k] = std::move((*made)[j++]);
-    return out;
   }
 
   std::optional<Data> plain(const Node& node, const Data& values, bool random) {
@@ -191,7 +182,7 @@ bool mostly_apart(const Datum& a, const Datum& b) {
   for (std::size_t j = 0; j < std::min(a.count(), b.count()); ++j)
     for_each_pair(a.part(j), b.part(j), [&](double u, double v) {
       ++all;
-      wide += std::abs(u - v) > 0.25 * std::abs(u) && std::abs(u - v) > d.greatest / 64;
+      wide += u != v && tells_nothing(std::abs(u - v), std::abs(u), d.greatest);
     });
   return wide * 2 > all;
 }

@@ -9,7 +9,7 @@
 
 namespace ulpian::diff {
 
-// As of a region's sets that tell nothing (unit.cpp): most floats are apart by more than a quarter of their value and 1/64 of the greatest.
+// As of a region's sets: most floats are so far apart that it tells nothing (unit.h).
 bool mostly_apart(const Datum& canonical, const Datum& other);
 
 // Empty where a time limit was met, or an output cannot be compared.

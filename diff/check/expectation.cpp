@@ -141,14 +141,17 @@ interp::Limits Judging::limits(double seconds) const {
 }
 
 interp::AllowedDatum Judging::given(const std::string& name, const Datum& seen) const {
-  const Tensor* t = seen.tensor();
-  const bool rounded = !t || !handed_on || !interp::AllowedTensor::can_be_handed_on(t->type()) || !handed_on->contains(name);
-  return rounded ? interp::exactly(seen) : interp::AllowedTensor::exactly(*t).perhaps_rounded();
+  if (!handed_on || !perhaps_unrounded(*handed_on, name, seen)) return interp::exactly(seen);
+  return interp::AllowedTensor::exactly(*seen.tensor()).perhaps_rounded();
 }
 
-Verdict or_unrounded(const Judging& judging, const std::shared_ptr<const std::set<std::string>>& names, bool any_narrow, Verdict first,
+bool perhaps_unrounded(const std::set<std::string>& names, const std::string& name, const Datum& seen) {
+  return seen.tensor() && interp::AllowedTensor::can_be_handed_on(seen.tensor()->type()) && names.contains(name);
+}
+
+Verdict or_unrounded(const Judging& judging, const std::shared_ptr<const std::set<std::string>>& names, bool any, Verdict first,
                      const std::function<Verdict(const Judging&)>& judge) {
-  if (first.verdict != Class::Violation || !any_narrow || !judging.options->profile.admits(interp::Freedom::ExcessPrecision)) return first;
+  if (first.verdict != Class::Violation || !any || !judging.options->profile.admits(interp::Freedom::ExcessPrecision)) return first;
   Judging wider = judging;
   wider.handed_on = names;
   Verdict v = judge(wider);

@@ -40,9 +40,11 @@ private:
   std::shared_ptr<const CheckOptions> own_;  // `options`, where no one else holds them
 };
 
-// As `first`, or, where that is a violation and the profile admits excess precision, judged once more with the values of `names` that are
-// among the arguments unrounded. `judge` judges the same answer.
-Verdict or_unrounded(const Judging& judging, const std::shared_ptr<const std::set<std::string>>& names, bool any_narrow, Verdict first,
+// Whether a value of which this was seen may have been unrounded; `names`: of the values that operators hand on.
+bool perhaps_unrounded(const std::set<std::string>& names, const std::string& name, const Datum& seen);
+// As `first`, or, where that is a violation and the profile admits excess precision, judged once more with those of its
+// arguments unrounded that may be; `any`: there are such. `judge` judges the same answer.
+Verdict or_unrounded(const Judging& judging, const std::shared_ptr<const std::set<std::string>>& names, bool any, Verdict first,
                      const std::function<Verdict(const Judging&)>& judge);
 
 // One call that holds no graphs; its graph must outlive the answer. `arguments` as Node::inputs.

@@ -44,6 +44,17 @@ Part one_node(const Graph& graph, int node, const std::function<const Datum*(Val
   return out;
 }
 
+std::optional<Data> run_with_bodies(const Judging& judging, const Graph& graph, int node, const Data& values, const interp::Limits& limits) {
+  const Part part = one_node(graph, node, [&](ValueId id) { return &values[static_cast<std::size_t>(id)]; });
+  auto made = interp::Session(judging.specification, part.graph).run_values(part.inputs, {}, limits);
+  if (!made) return std::nullopt;
+  const std::vector<ValueId>& outputs = graph.nodes[static_cast<std::size_t>(node)].outputs;
+  Data out(outputs.size());
+  for (std::size_t k = 0, j = 0; k < out.size(); ++k)
+    if (outputs[k] != AbsentValue && j < made->size()) out[k] = std::move((*made)[j++]);
+  return out;
+}
+
 bool same_value(const Datum& a, const Datum& b) {
   if (a.is_present() != b.is_present() || (a.tensor() == nullptr) != (b.tensor() == nullptr) || a.count() != b.count()) return false;
   for (std::size_t k = 0; k < a.count(); ++k)

@@ -20,6 +20,9 @@ struct Part {
 };
 Part one_node(const Graph& graph, int node, const std::function<const Datum*(ValueId)>& value);
 
+// The canonical results of a node with bodies, by its outputs, where `values` are the graph's; empty where it cannot be run.
+std::optional<Data> run_with_bodies(const Judging& judging, const Graph& graph, int node, const Data& values, const interp::Limits& limits);
+
 // What a value holds as its declared type; extents where `with_extents`.
 void declare(GraphValue& value, const Datum& datum, bool with_extents);
 bool same_value(const Datum& a, const Datum& b);

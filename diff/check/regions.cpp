@@ -279,10 +279,10 @@ Verdict judge_region(const RegionQuestion& q, const RegionView& view, const Regi
   const auto graph = std::make_shared<const Graph>(std::move(part.graph));
   const auto names = handed_on(*q.graph);
   const auto narrow = [](const Datum& d) { return d.tensor() && interp::AllowedTensor::can_be_handed_on(d.tensor()->type()); };
-  bool any_narrow = false;
-  for (std::size_t k = 0; k < inputs.size(); ++k) any_narrow = any_narrow || (narrow(inputs[k]) && names->contains(graph->values[at(graph->inputs[k])].name));
+  bool any = false;
+  for (std::size_t k = 0; k < inputs.size(); ++k) any = any || perhaps_unrounded(*names, graph->values[at(graph->inputs[k])].name, inputs[k]);
   const auto judge_it = [&](const Judging& judging) {
-    return or_unrounded(judging, names, any_narrow, judge_unit(judging, graph, inputs, got), [&](const Judging& wider) { return judge_unit(wider, graph, inputs, got); });
+    return or_unrounded(judging, names, any, judge_unit(judging, graph, inputs, got), [&](const Judging& wider) { return judge_unit(wider, graph, inputs, got); });
   };
   Verdict v = judge_it(q.judging);
   // Whether it conforms without that freedom between its operators.

@@ -29,8 +29,7 @@ std::pair<std::int64_t, std::int64_t> wide_elements(const interp::AllowedTensor&
     ++counted;
     if (flags & interp::Empty) continue;
     const double width = to_double(t, set.upper().at(i)) - to_double(t, set.lower().at(i));
-    // Not <=: a width that is no number is wide.
-    if ((flags & interp::Anything) || (set.lower().at(i) != set.upper().at(i) && !(width <= 0.25 * magnitude(i)) && !(width <= greatest / 64))) ++wide;
+    if ((flags & interp::Anything) || (set.lower().at(i) != set.upper().at(i) && tells_nothing(width, magnitude(i), greatest))) ++wide;
   }
   return {wide, counted};
 }
@@ -102,13 +101,9 @@ Choices choices_of(const Judging& judging, const Graph& graph, const Data& input
     };
     if (has_body(node)) {
       // Its bodies' own choices are noted where they are met (RunNotes::choices_inside).
-      const Part part = one_node(graph, static_cast<int>(n), [&](ValueId id) { return &values[at(id)]; });
-      auto made = interp::Session(judging.specification, part.graph).run_values(part.inputs, {}, judging.limits(judging.options->node_seconds));
+      auto made = run_with_bodies(judging, graph, static_cast<int>(n), values, judging.limits(judging.options->node_seconds));
       if (!made) return out;
-      Data by_output(node.outputs.size());
-      for (std::size_t k = 0, j = 0; k < node.outputs.size(); ++k)
-        if (node.outputs[k] != AbsentValue && j < made->size()) by_output[k] = std::move((*made)[j++]);
-      see(std::move(by_output));
+      see(std::move(*made));
       out.unknown.clear();
       continue;
     }

@@ -10,6 +10,9 @@ namespace ulpian::diff {
 // all combinations up to MostReadings.
 Verdict judge_unit(const Judging& judging, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& got);
 
+// Whether a distance could hide any fault: more than a quarter of the value, and than 1/64 of its tensor's greatest. (What is no number is.)
+inline bool tells_nothing(double distance, double magnitude, double greatest) { return !(distance <= 0.25 * magnitude) && !(distance <= greatest / 64); }
+
 // Of several operators as one unit: ill-conditioned where the sets admit too much to tell anything.
 Verdict judge_as_unit(const Expectation& expected, std::span<const Datum> got);
 

@@ -239,7 +239,10 @@ std::string headline(const diff::ModelCheck& m) {
   if (unrounded) text += fmt::format(", {} by excess_precision", unrounded);
   text += "; the uncut model ";
   if (m.transfers) text += "has the same bits";
-  else if (m.whole.verdict == diff::Class::Conforms) text += fmt::format("conforms, {} as units", m.regions.size() == 1 ? "1 region judged" : fmt::format("{} regions judged", m.regions.size()));
+  else if (m.whole.verdict == diff::Class::Conforms) {
+    text += fmt::format("conforms, {} as units", m.regions.size() == 1 ? "1 region judged" : fmt::format("{} regions judged", m.regions.size()));
+    if (const auto by = std::ranges::count_if(m.regions, [](const diff::RegionCheck& r) { return r.verdict.unrounded; })) text += fmt::format(", {} by excess_precision", by);
+  }
   else if (m.whole.verdict == diff::Class::Violation) text += "violates";
   else text += std::string(diff::exit_status(m.whole.verdict) == 3 || m.whole.verdict == diff::Class::Vacuous ? "is " : "") + std::string(name_of(m.whole.verdict));
   if (own_faults) text += fmt::format("; Ulpian contradicts itself in {}", own_faults == 1 ? "1 place" : fmt::format("{} places", own_faults));
