@@ -25,7 +25,7 @@ class Case:
     outputs: int = 1
     faults: tuple = ()
     weight: int | None = None  # the input in which "one weight" is wrong
-    terms: int = 0             # of a plain sum or dot, how many; then its radius is known
+    terms: int = 0             # of a sum, mean or dot, how many: how far off its errors may line up
     fixed: bool = False        # one value is right, whatever the way
     by_body: bool = True       # the standard's function is one of the ways
     elementwise: bool = False

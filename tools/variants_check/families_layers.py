@@ -9,9 +9,11 @@ from families_sums import length
 NORM_FAULTS = ("drop", "double", "tail", "neighbour", "variance n-1", "epsilon outside", "one pass", "no epsilon", "f16 sums", "bf16 sums")
 
 
-def exponentials(w, a):
-    """exp(x - m) along the last axis, and m."""
+def exponentials(w, a, finite=False):
+    """exp(x - m) along the last axis, and m: the greatest, or 0 where that is infinite and `finite` asks for a number."""
     m = a.max(axis=-1, keepdims=True)
+    if finite:
+        m = np.where(np.isinf(m), np.zeros_like(m), m)
     x = w.sub(a, np.broadcast_to(m, a.shape))
     return w.function("exp", x), m[..., 0]
 
@@ -50,7 +52,7 @@ def softmaxes(d):
             return [w.out(w.sub(y, np.broadcast_to(l[..., None], a.shape)))]
         yield Case("LogSoftmax", [x], logarithm, label=f"{n} terms", faults=faults)
         def total(w, a, _):
-            e, m = exponentials(w, a)
+            e, m = exponentials(w, a, finite=True)
             return [w.out(w.add(w.function("log", w.sum(e)), m))]
         yield Case("ReduceLogSumExp", [x, np.array([1])], total, {"keepdims": 0}, label=f"{n} terms", faults=("drop", "double", "tail", "f16 sums"),
                    by_body=d.kind in ("normal", "cancel", "equal", "tiny"))  # the function does not shift, so that it overflows early

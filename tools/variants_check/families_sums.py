@@ -34,7 +34,7 @@ def reductions(d):
         axes = np.array([1])
         add = lambda op, f, faults, **k: Case(op, [x, axes], lambda w, a, _: [w.out(f(w, a))], {"keepdims": 0}, faults=faults, label=f"{n} terms", **k)
         yield add("ReduceSum", lambda w, a: w.sum(a), SUM_FAULTS, terms=n)
-        yield add("ReduceMean", lambda w, a: w.mean(a, last=True), SUM_FAULTS + ("n-1",))
+        yield add("ReduceMean", lambda w, a: w.mean(a, last=True), SUM_FAULTS + ("n-1",), terms=n)
         yield add("ReduceSumSquare", lambda w, a: w.square_sum(a), SUM_FAULTS, terms=n)
         yield add("ReduceL1", lambda w, a: w.sum(np.abs(a)), SUM_FAULTS, terms=n)
         yield add("ReduceL2", lambda w, a: w.sqrt(w.square_sum(a), last=True), SUM_FAULTS)
@@ -49,7 +49,7 @@ def reductions(d):
                 return [w.out(np.reshape(y, [1 if i in [z % 3 for z in axes] else a.shape[i] for i in range(3)]) if keep else y)]
             return compute
         yield Case("ReduceSum", [x, np.array(axes)], shaped(lambda w, a: w.sum(a)), {"keepdims": keep}, label=f"axes {axes}", faults=SUM_FAULTS, terms=last(x, axes).shape[-1])
-        yield Case("ReduceMean", [x, np.array(axes)], shaped(lambda w, a: w.mean(a, last=True)), {"keepdims": keep}, label=f"axes {axes}", faults=SUM_FAULTS)
+        yield Case("ReduceMean", [x, np.array(axes)], shaped(lambda w, a: w.mean(a, last=True)), {"keepdims": keep}, label=f"axes {axes}", faults=SUM_FAULTS, terms=last(x, axes).shape[-1])
     none = np.zeros((3, 0), x.dtype)
     yield Case("ReduceSum", [none, np.array([1])], lambda w, a, _: [w.out(w.sum(a))], {"keepdims": 0}, label="of nothing")
     few = d.x(d.rows(4), d.rng(1, 3, 5))

@@ -160,7 +160,7 @@ SUMS = set("Sum Mean ReduceSum ReduceMean ReduceSumSquare ReduceL1 MatMul Gemm E
 def aligned(case, type_name, exact, j):
     """How far off a legal way might be, all of whose errors line up: n u S of a sum; of what is made of sums n u of the largest value, more where a mean cancels."""
     given = [a for a in case.inputs if a is not None and a.dtype.kind not in "iub"]
-    n = min(300, max(a.size for a in given)) if given else 1
+    n = case.terms or (min(300, max(a.size for a in given)) if given else 1)
     u = 2.0 ** -(53 if type_name == "f64" else 24)
     finite = lambda a: np.abs(a[np.isfinite(a)])
     if case.op in SUMS:

@@ -376,8 +376,8 @@ class Way:
             t = self.rounded(t)
         how, groups = self.groups(n)
         if how == "compensated":
-            s = c = np.zeros(t.shape[:-1], self.carrier)
-            for k in range(n):
+            s, c = t[..., 0], np.zeros(t.shape[:-1], self.carrier)
+            for k in range(1, n):
                 y = self.sub(t[..., k], np.where(np.isfinite(c), c, 0), wider=wider)
                 z = self.add(s, y, wider=wider)
                 c = self.sub(self.sub(z, s, wider=wider), y, wider=wider)
