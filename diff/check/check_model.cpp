@@ -254,6 +254,13 @@ private:
       return in_place ? judge_in_place(judging, n, expect(n, judging), got) : judge_listed(node, expect(n, judging), got);
     });
     if (has_body(node) && exit_status(out.verdict.verdict) != 0) look_inside(n, got, out);
+    if (judging_.options->keep_exhibits && exit_status(out.verdict.verdict) == 1) {
+      const Part part = one_node(graph_, static_cast<int>(n), [&](ValueId id) { return &*values_[at(id)]; });
+      Data answer;
+      for (std::size_t k = 0; k < node.outputs.size(); ++k)
+        if (node.outputs[k] != AbsentValue) answer.push_back(got[k].value_or(Datum()));
+      out.exhibit = exhibited(judging_, out.verdict, part.graph, part.inputs, answer);
+    }
     if (out.verdict.refused_by_both)
       for (ValueId id : node.outputs)
         if (id != AbsentValue) refused_[at(id)] = true;
@@ -527,6 +534,7 @@ Result<ModelCheck> check_outputs(const std::shared_ptr<const language::Specifica
   out.whole = judge_unit(judging, graph, inputs, outputs);
   find_deviations(judging, out.whole, [&](const Judging& other) { return judge_unit(other, graph, inputs, outputs); });
   if (*judging.wrong_definition) return **judging.wrong_definition;
+  out.exhibit = exhibited(judging, out.whole, graph, inputs, outputs);
   add_diagnostics(judging, *graph, session, inputs, outputs, out);
   out.note = "the whole model is one region";
   return out;

@@ -26,6 +26,7 @@ struct CheckOptions {
   double region_seconds = 90;            // for finding out what an optimised model computes as one unit
   double whole_seconds = 30;             // for how far the outputs are from the canonical ones, and for the reasons
   double inside_seconds = 90;            // for looking into the graphs that operators hold
+  bool keep_exhibits = false;            // of what does not conform, what it was judged on
   std::function<void(std::size_t done, std::size_t total, const std::string& what)> progress;
 };
 
@@ -34,11 +35,18 @@ enum class Exposure : std::uint8_t {
   Alone,    // run alone, on the values that came in the whole model (or ours, where the backend gave none)
 };
 
+// What was judged, as a model of its own: its inputs and what was answered, in the graph's order.
+struct Exhibit {
+  std::shared_ptr<const Graph> graph;
+  Data inputs, outputs;
+};
+
 // An operator in a graph that another holds.
 struct InnerCheck {
   std::string where;  // `its graph "body", trip 2`
   std::string op, name, place;
   Verdict verdict;
+  std::shared_ptr<const Exhibit> exhibit;
 };
 
 struct NodeCheck {
@@ -47,6 +55,7 @@ struct NodeCheck {
   Exposure exposure = Exposure::InPlace;
   Verdict verdict;
   std::vector<InnerCheck> inside;  // those that the verdict is about, where it is about operators of its graphs
+  std::shared_ptr<const Exhibit> exhibit;
 };
 
 // Operators of the uncut model between which nothing can be seen without changing the bits: judged as one unit.
@@ -54,6 +63,7 @@ struct RegionCheck {
   std::vector<std::size_t> nodes;
   std::string operators;  // `Conv "c", BatchNormalization "b" and 2 more`
   Verdict verdict;
+  std::shared_ptr<const Exhibit> exhibit;
 };
 
 // How far outputs are from the canonical ones, over the elements of tensors that have their type and extents.
@@ -81,6 +91,7 @@ struct ModelCheck {
   std::string profile;
   std::vector<NodeCheck> nodes;
   Verdict whole;            // of the uncut model's outputs
+  std::shared_ptr<const Exhibit> exhibit;  // of `whole`, where it was judged by itself
   // The uncut model's outputs have the bits of the model with intermediate values exposed: the operators' verdicts are its own.
   bool transfers = false;
   std::vector<RegionCheck> regions;  // where they are not: of two operators or more, and all that do not conform

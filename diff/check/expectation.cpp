@@ -103,6 +103,7 @@ Expectation expect_reading(const Judging& judging, const interp::Makers& makers,
   };
   e.holds_true_value = !judging.options->profile.exactly_canonical();
   e.second_opinion = opinions_of_call(judging, call, arguments);
+  e.grounds = grounds_of_call(judging, call, arguments);
   if (alternatives.empty()) {
     auto [choices, all] = other_readings(call->program().static_choices);
     e.more_readings = !all;

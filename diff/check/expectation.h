@@ -1,4 +1,4 @@
-// What a call or a graph should answer on given inputs, as the judge takes it. Private to diff/check.
+// What a call or a graph should answer on given inputs, as the judge takes it. Private to diff/check and diff/explain.
 #pragma once
 
 #include <chrono>

@@ -144,8 +144,8 @@ private:
     for (const NodeCheck& c : t.check.nodes) {
       if (c.verdict.verdict != t.check.whole.verdict) continue;
       if (t.check.transfers && ++more == 1) where += fmt::format(", {} ({})", describe(t.body->nodes[c.node]), c.place);
-      out.push_back({t.where, c.op, c.name, c.place, c.verdict});
-      for (const InnerCheck& i : c.inside) out.push_back({t.where + ", " + i.where, i.op, i.name, i.place, i.verdict});
+      out.push_back({t.where, c.op, c.name, c.place, c.verdict, c.exhibit});
+      for (const InnerCheck& i : c.inside) out.push_back({t.where + ", " + i.where, i.op, i.name, i.place, i.verdict, i.exhibit});
     }
     if (more > 1) where += fmt::format(" and {} more", more - 1);
     // Values that are exposed tell nothing certain of an uncut body whose bits are others.

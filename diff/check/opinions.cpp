@@ -1,11 +1,18 @@
 #include "diff/check/opinions.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
 
 #include "diff/check/programs.h"
 #include "interp/ideal/real_element.h"
+#include "interp/canonical/canonical.h"
 #include "interp/scalar/scalar.h"
+#include "spec/numbers/format.h"
 #include "interp/session/graph_host.h"
 
 namespace ulpian::diff {
@@ -31,6 +38,15 @@ private:
   const Judging& judging_;
   Clock::time_point start_;
 };
+
+constexpr double GroundsSeconds = 10;
+constexpr std::size_t MostReads = 64;
+
+Extents index_at(const Extents& extents, std::int64_t position) {
+  Extents out(extents.size());
+  for (std::size_t d = extents.size(); d-- > 0; position /= extents[d]) out[d] = position % extents[d];
+  return out;
+}
 
 constexpr const char* NoTime = "the time for this is used up";
 constexpr const char* NotFollowed = "an operator before it was not evaluated over the real numbers";
@@ -175,7 +191,66 @@ private:
   std::vector<std::unique_ptr<Operator>> operators_;
 };
 
+// What the last step of an element may give.
+std::string last_step(const core::Program& p, core::TermId id, const interp::Profile& profile) {
+  const core::Term& t = p.term(id);
+  switch (t.kind) {
+    case core::TermKind::Read:
+    case core::TermKind::ReadElse: return fmt::format("it is an element of \"{}\", moved: its bits stay", p.tensor(static_cast<core::TensorId>(t.data)).name);
+    case core::TermKind::Reduce: return fmt::format("it ends in a reduction, {}", name_of(static_cast<core::ReduceKind>(t.operation)));
+    case core::TermKind::Cast: return fmt::format("it ends in a cast to {}", name_of(t.type));
+    case core::TermKind::Constant: return "it is a constant";
+    case core::TermKind::Primitive: break;
+    default: return {};
+  }
+  const auto primitive = static_cast<Primitive>(t.operation);
+  if (!is_float(t.type)) return fmt::format("it ends in `{}`, which is exact", name_of(primitive));
+  const double ulp = profile.ulp(primitive, t.type);
+  if (ulp > 0.5) return fmt::format("it ends in `{}`, which may be off by {:g} ULP under {}", name_of(primitive), ulp, profile.name());
+  const bool exact = primitive == Primitive::Negate || primitive == Primitive::Absolute || primitive == Primitive::Maximum || primitive == Primitive::Minimum || primitive == Primitive::Sign;
+  return fmt::format("it ends in `{}`, {}", name_of(primitive), exact ? "which is exact" : "rounded correctly");
+}
+
 }  // namespace
+
+std::function<std::optional<Grounds>(std::size_t, std::int64_t, Bits)> grounds_of_call(const Judging& judging, std::shared_ptr<const interp::Call> call, std::shared_ptr<const MaybeTensors> arguments) {
+  return [judging, call, arguments](std::size_t output, std::int64_t position, Bits got) -> std::optional<Grounds> {
+    const core::Program& p = call->program();
+    if (output >= p.outputs.size() || *judging.seconds_left <= 0) return std::nullopt;
+    const Spending spending(judging);
+    // With nothing known beforehand, all is read that it hangs on.
+    RealElements reals(p, *arguments);
+    RealElements::Reads reads;
+    reals.record(&reads);
+    const auto value = reals.element(output, position, spending.limits(GroundsSeconds));
+    reals.record(nullptr);
+    Grounds out;
+    std::set<std::pair<std::size_t, std::int64_t>> seen;
+    for (const auto& [slot, place] : reads) {
+      if (!seen.emplace(slot, place).second || out.reads.size() >= MostReads) continue;
+      const Tensor& t = *(*arguments)[slot];
+      out.reads.push_back({p.tensor(p.inputs[slot]).name, index_at(t.extents(), place), t.type(), t.at(place)});
+    }
+    out.read_count = static_cast<std::int64_t>(seen.size());
+    const auto ending = value ? reals.ending_of(output, position, spending.limits(GroundsSeconds)) : std::nullopt;
+    if (!ending) return out;
+    out.ends_in = last_step(p, ending->term, judging.options->profile);
+    const auto* real = std::get_if<interp::Real>(&*value);
+    const ElementType type = p.tensor(p.outputs[output]).type;
+    if (!real || ending->terms == 0 || !is_float(type) || is_nan(type, got) || is_infinite(type, got)) return out;
+    constexpr int Bits = 128;
+    out.terms = ending->terms;
+    out.magnitude = interp::bounds_of(ending->magnitude, Bits).second.to_double();
+    const ElementType accumulator = p.term(ending->term).type;
+    out.accumulator = is_float(accumulator) ? accumulator : ElementType::F64;
+    const std::array<interp::Real, 2> both{interp::real_of(type, got), *real};
+    const auto away = interp::real_primitive(Primitive::Subtract, both);
+    if (!away || out.magnitude == 0) return out.terms = 0, out;
+    const auto [low, high] = interp::bounds_of(*away, Bits);
+    out.distance = std::max(std::abs(low.to_double()), std::abs(high.to_double())) / out.magnitude * std::ldexp(1.0, format_of(out.accumulator).precision());
+    return out;
+  };
+}
 
 OpinionOn opinions_of_call(const Judging& judging, std::shared_ptr<const interp::Call> call, std::shared_ptr<const MaybeTensors> arguments) {
   return [opinions = std::make_shared<OfCall>(judging, std::move(call), std::move(arguments))](std::size_t output, std::int64_t position) { return opinions->of(output, position); };

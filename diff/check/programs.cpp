@@ -55,6 +55,14 @@ std::optional<Data> run_with_bodies(const Judging& judging, const Graph& graph, 
   return out;
 }
 
+std::shared_ptr<const Exhibit> exhibited(const Judging& judging, const Verdict& verdict, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& outputs) {
+  if (!judging.options->keep_exhibits || (verdict.verdict != Class::Violation && verdict.verdict != Class::Lenient)) return nullptr;
+  Graph declared = *graph;
+  for (std::size_t k = 0; k < declared.outputs.size() && k < outputs.size(); ++k)
+    if (GraphValue& v = declared.values[static_cast<std::size_t>(declared.outputs[k])]; !v.type && outputs[k].is_present()) declare(v, outputs[k], false);
+  return std::make_shared<const Exhibit>(Exhibit{std::make_shared<const Graph>(std::move(declared)), inputs, outputs});
+}
+
 bool same_value(const Datum& a, const Datum& b) {
   if (a.is_present() != b.is_present() || (a.tensor() == nullptr) != (b.tensor() == nullptr) || a.count() != b.count()) return false;
   for (std::size_t k = 0; k < a.count(); ++k)

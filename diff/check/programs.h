@@ -23,6 +23,9 @@ Part one_node(const Graph& graph, int node, const std::function<const Datum*(Val
 // The canonical results of a node with bodies, by its outputs, where `values` are the graph's; empty where it cannot be run.
 std::optional<Data> run_with_bodies(const Judging& judging, const Graph& graph, int node, const Data& values, const interp::Limits& limits);
 
+// What was judged, where it is to be kept: of answers that do not conform. What the graph's outputs hold is declared.
+std::shared_ptr<const Exhibit> exhibited(const Judging& judging, const Verdict& verdict, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& outputs);
+
 // What a value holds as its declared type; extents where `with_extents`.
 void declare(GraphValue& value, const Datum& datum, bool with_extents);
 bool same_value(const Datum& a, const Datum& b);

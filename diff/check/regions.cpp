@@ -271,7 +271,7 @@ private:
   bool out_of_time_ = false;
 };
 
-Verdict judge_region(const RegionQuestion& q, const RegionView& view, const Region& r) {
+void judge_region(const RegionQuestion& q, const RegionView& view, const Region& r, RegionCheck& out) {
   RegionGraph part = view.extract({&r}, {});
   Data inputs, got;
   for (ValueId id : part.inputs) inputs.emplace_back(view.values().at(id));
@@ -291,7 +291,8 @@ Verdict judge_region(const RegionQuestion& q, const RegionView& view, const Regi
       (std::ranges::any_of(inputs, narrow) || std::ranges::any_of(got, narrow)))
     v.unrounded = judge_unit(q.judging.under(profile.without(interp::Freedom::ExcessPrecision), q.judging.options->limits.deadline), graph, inputs, got).verdict == Class::Violation;
   find_deviations(q.judging, v, judge_it);
-  return v;
+  out.exhibit = exhibited(q.judging, v, graph, inputs, got);
+  out.verdict = std::move(v);
 }
 
 }  // namespace
@@ -311,7 +312,7 @@ void judge_by_regions(const RegionQuestion& q, ModelCheck& out) {
     RegionCheck c;
     c.operators = names_of(*q.graph, r.nodes);
     for (int n : r.nodes) c.nodes.push_back(static_cast<std::size_t>(n));
-    c.verdict = judge_region(q, view, r);
+    judge_region(q, view, r, c);
     counts.add(c.verdict.counts);
     wide += c.verdict.verdict == Class::IllConditioned;
     if (severity(c.verdict.verdict) > severity(worst.verdict)) {

@@ -279,7 +279,14 @@ private:
     w.type = want.type();
     w.got = (*got_)[o.output]->at(o.position);
     w.canonical = want.at(o.position);
-    w.allowed = allowed_[o.output]->describe(o.position);
+    const interp::AllowedTensor& set = *allowed_[o.output];
+    w.allowed = set.describe(o.position);
+    std::vector<Bits> ends;
+    each_end(set, o.position, [&](Bits end) { ends.push_back(end); });
+    for (std::size_t k = 0; k + 1 < ends.size(); k += 2) w.set.push_back({ends[k], ends[k + 1]});
+    const std::uint8_t flags = set.flags()[static_cast<std::size_t>(o.position)];
+    w.set_nan = (flags & interp::HasNan) != 0;
+    w.set_zeros = (flags & interp::EitherZero) != 0;
     w.distance = o.distance;
     w.of_region = opinion.of_region;
     if (!x.true_value.empty()) w.true_value = x.true_value, w.got_from_true = x.got, w.allowed_from_true = x.nearest;
@@ -336,6 +343,7 @@ private:
     v_.verdict = Class::Violation;
     const bool worst = !f.doubted && !(f.holds && f.open);
     v_.witness = f.holds ? std::move(f.holds) : std::move(f.open);
+    if (v_.witness && e_.grounds) v_.witness->grounds = e_.grounds(v_.witness->output, v_.witness->position, v_.witness->got);
     v_.reason = to_string(*v_.witness);
     if (v_.counts.outside > 1) v_.reason += fmt::format(" ({} {}{})", worst ? "the worst of" : "of", counted(v_.counts.outside, "element"), worst ? "" : " outside");
   }

@@ -41,6 +41,23 @@ struct Clause {
   std::string text;
 };
 
+// What says why an element is none of the values that are admitted.
+struct Grounds {
+  struct Read {
+    std::string input;
+    Extents index;
+    ElementType type = ElementType::F32;
+    Bits bits = 0;
+  };
+  std::vector<Read> reads;       // the first elements of inputs that it hangs on
+  std::int64_t read_count = 0;   // how many there are
+  std::string ends_in;           // what its last step may give, in words
+  // Where that is a sum or dot: terms, the sum S of their magnitudes, the accumulator's type, and the answer's distance from the true value in u S.
+  std::int64_t terms = 0;
+  double magnitude = 0, distance = 0;
+  ElementType accumulator = ElementType::F32;
+};
+
 struct Witness {
   std::size_t output = 0;
   std::string output_name;
@@ -50,7 +67,10 @@ struct Witness {
   Bits got = 0;
   Bits canonical = 0;
   std::string allowed;           // as text
+  std::vector<interp::Interval> set;  // the same as intervals; besides, whether NaN belongs, and where 0 does, both zeros
+  bool set_nan = false, set_zeros = false;
   std::optional<Clause> clause;  // of a single operator
+  std::optional<Grounds> grounds;  // of a single operator
   double distance = 0;           // to the allowed set, in ULP of its nearest end; infinite where that has no meaning
   // Of the definition over the reals, where it was found: to 17 digits or as bounds, and how far the answer and the nearest allowed value lie
   // from it. Of a region: with nothing rounded between its operators either, which is no measure of right and wrong.
@@ -141,6 +161,8 @@ struct Expectation {
   bool has_unspecified = false;  // a definition says `unspecified`: floats that may be anything are what it leaves open, and no overflow
   // In each line along these axes any order, the same in all outputs.
   std::vector<std::int64_t> unordered_axes;
+  // Asked for the witness alone.
+  std::function<std::optional<Grounds>(std::size_t output, std::int64_t position, Bits got)> grounds;
   // Asked for some of the elements outside before they are called a violation.
   std::function<SecondOpinion(std::size_t output, std::int64_t position)> second_opinion;
 };

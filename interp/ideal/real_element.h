@@ -58,6 +58,17 @@ public:
   static std::optional<Bits> rounded(const core::Program& program, std::size_t output, const Value& value);
   // Of an output, as they follow over the reals; empty where they are not decided.
   std::optional<Extents> output_extents(std::size_t output, const Limits& limits = {});
+  // The term whose value an element is, through copies, choices, selections and casts; of a sum or dot also how many terms it has and the sum of their
+  // magnitudes (no terms: they were not found, or it is none). Empty where it is not found.
+  struct Ending {
+    core::TermId term = core::None;
+    std::int64_t terms = 0;
+    Real magnitude;
+  };
+  std::optional<Ending> ending_of(std::size_t output, std::int64_t position, const Limits& limits = {});
+  // From now on, the elements of inputs that are read, by input and row-major position, in order, as often as they are read.
+  using Reads = std::vector<std::pair<std::size_t, std::int64_t>>;
+  void record(Reads* reads) { reads_ = reads; }
   // Of the last element asked for, with the precision that decided it.
   std::int64_t steps() const { return work_->steps; }
   // In words, of the last element asked for: `it takes more than 200000000 steps`.
@@ -110,6 +121,11 @@ private:
   std::optional<std::int64_t> integer(core::TermId id);
   std::optional<bool> truth(core::TermId id);
 
+  // real_ending.cpp
+  std::optional<Ending> ending_in(core::TensorId id, Index index, int depth);
+  std::optional<Ending> ending_at(core::TermId id, int depth);
+  std::optional<Ending> sized(core::TermId id);
+
   // real_tensors.cpp
   // Outside: `outside` is set and the answer empty.
   Maybe read(core::TermId id, std::span<const core::TermId> index, bool& outside);
@@ -154,6 +170,7 @@ private:
   std::vector<std::unordered_map<std::int64_t, Value>> elements_;         // by tensor, by row-major position
   std::vector<std::unordered_map<std::int64_t, std::int64_t>> climbed_;   // by tensor, by position within a step: the next step to visit
   std::size_t remembered_ = 0;
+  Reads* reads_ = nullptr;
   std::unordered_map<core::TensorId, std::vector<std::int64_t>> coordinates_;
   std::unordered_map<core::TensorId, Updates> updates_;
 };

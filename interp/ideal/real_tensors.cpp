@@ -71,6 +71,7 @@ RealElements::Maybe RealElements::input_element(core::TensorId id, std::int64_t 
   if (slot >= inputs_.size()) return missing(Missing::Meaning);
   if (const Source& s = sources_[slot]; s.of) return s.of->output_element(s.output, position);
   const Tensor& t = *inputs_[slot];
+  if (reads_) reads_->emplace_back(slot, position);
   return held(t.type(), t.at(position));
 }
 

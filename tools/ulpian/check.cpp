@@ -11,6 +11,7 @@
 #include "spec/import/onnx/import_onnx.h"
 #include "tools/ulpian/check_report.h"
 #include "tools/ulpian/command.h"
+#include "tools/ulpian/explanations.h"
 #include "tools/ulpian/inputs.h"
 #include "tools/ulpian/options.h"
 #include "tools/ulpian/places.h"
@@ -34,6 +35,7 @@ struct Options {
   double backend_seconds = 120;
   std::int64_t backend_memory_mib = 8 << 10;
   bool all = false;
+  std::string explain;
   std::vector<std::string> drawing;  // the options given that say how inputs are drawn
 };
 
@@ -147,25 +149,43 @@ public:
   Reports(const Options& o, const Common& common, Progress& progress) : o_(o), common_(common), progress_(progress) {}
 
   BackendFacts facts;
+  std::shared_ptr<const language::Specification> specification;
+  diff::CheckOptions options;
 
   void take(const diff::ModelCheck& m, const std::string& title) {
     progress_.done();
+    explain(m);
     if (common_.json) checks_.emplace_back(m, title);
-    else print_check(m, facts, title, o_.all);
+    else print_check(m, facts, title, o_.all, explained_);
     const int s = diff::exit_status(m.overall());
     status_ = status_ == Nonconforming || s == Nonconforming ? Nonconforming : std::max(status_, s);
   }
   int finish() const {
-    if (common_.json) fmt::print("{}\n", json_report(o_.model, facts, checks_, status_));
-    return status_;
+    // What could not be written is told beside the verdicts, which stand.
+    const int status = !not_written_.empty() && status_ == Success ? UsageError : status_;
+    if (!not_written_.empty()) fmt::print(stderr, "error: --explain: {}\n", one_line(not_written_));
+    if (common_.json) fmt::print("{}\n", json_report(o_.model, facts, checks_, status, explained_));
+    return status;
   }
 
 private:
+  void explain(const diff::ModelCheck& m) {
+    const int sample = sample_++;
+    if (o_.explain.empty() || !not_written_.empty()) return;
+    ExplainOptions how{o_.explain, o_.samples > 1 ? fmt::format("sample_{}_", sample) : std::string(), {}};
+    if (o_.profile.profile != ProfileChoice().profile) how.more.insert(how.more.end(), {"--profile", o_.profile.profile});
+    for (const std::string& a : o_.profile.admit) how.more.insert(how.more.end(), {"--admit", a});
+    for (const std::string& f : common_.spec_files) how.more.insert(how.more.end(), {"--spec", f});
+    if (Status s = write_explanations(specification, m, options, how, explained_); !s) not_written_ = s.error().message;
+  }
+
   const Options& o_;
   const Common& common_;
   Progress& progress_;
   std::vector<std::pair<diff::ModelCheck, std::string>> checks_;
-  int status_ = Success;
+  Explanations explained_;
+  std::string not_written_;
+  int status_ = Success, sample_ = 0;
 };
 
 int check(const Options& o, const Common& common) {
@@ -177,6 +197,8 @@ int check(const Options& o, const Common& common) {
   auto graph = o.backend.empty() ? load_model(o.model, *spec, common) : load_any(o.model, *spec, common);
   if (!graph) return report(graph.error(), common);
 
+  if (!o.explain.empty())
+    if (Status s = make_folder(o.explain); !s) return report(s.error(), common);
   diff::CheckOptions options;
   options.profile = *profile;
   options.limits = limits_of(common);
@@ -186,6 +208,9 @@ int check(const Options& o, const Common& common) {
   if (!samples) return report(samples.error(), common);
 
   Reports reports(o, common, progress);
+  reports.specification = *spec;
+  options.keep_exhibits = !o.explain.empty();
+  reports.options = options;
   if (!o.outputs.empty()) {
     auto outputs = read_outputs(o, common, **graph);
     if (!outputs) return report(outputs.error(), common);
@@ -225,12 +250,14 @@ void add_check(CLI::App& app, Common& common, std::function<int()>& chosen) {
   c.add_option("--backend-time-limit", o->backend_seconds, "Seconds for one run of the backend")->type_name("SECONDS")->check(number_between(0.1, 1e6))->capture_default_str();
   c.add_option("--backend-memory-limit", o->backend_memory_mib, "MiB that the backend may take; 0 is no limit")->type_name("MIB")->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24))->capture_default_str();
   c.add_flag("--all", o->all, "Also list calls on which the standard says nothing");
+  c.add_option("--explain", o->explain, "Of each violation a folder in this one: a model of its own with inputs and answer, and a Python script (NumPy, mpmath) that shows it")->type_name("DIR")->check(not_empty());
   add_common(c, common, true);
   c.footer(
       "Examples:\n"
       "  ulpian check model.onnx --backend onnxruntime --shape x=1x3x224x224\n"
       "  ulpian check model.onnx --backend 'python3 my_adapter.py' --inputs data --json\n"
       "  ulpian check model.onnx --inputs data --outputs from_the_chip --profile standard --admit ftz,bf16_inputs\n"
+      "  ulpian check model.onnx --backend onnxruntime --explain why && python3 why/node_3_Softmax/show.py\n"
       "Exit status: 0 conforms, 1 does not, 2 usage or input error, 3 undecided (refused, ill-conditioned, a limit).\n");
   c.callback([o, &c, &common, &chosen] {
     for (const char* name : {"--shape", "--range", "--seed", "--samples"})

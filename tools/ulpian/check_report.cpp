@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "spec/numbers/format.h"
 #include "tools/ulpian/command.h"
 #include "tools/ulpian/printable.h"
 
@@ -16,6 +17,11 @@ namespace ulpian::tools {
 namespace {
 
 using nlohmann::json;
+
+const Explained* find(const Explanations& all, const std::shared_ptr<const diff::Exhibit>& exhibit) {
+  const auto it = all.find(exhibit.get());
+  return exhibit && it != all.end() ? &it->second : nullptr;
+}
 
 // JSON has no infinity.
 json finite(double v) { return std::isfinite(v) ? json(v) : json(nullptr); }
@@ -29,7 +35,15 @@ json to_json(const diff::DeviationSet& s) {
   return j;
 }
 
-json to_json(const diff::Verdict& v) {
+json to_json(const diff::Grounds& g) {
+  json j{{"elements_read", g.read_count}, {"inputs", json::array()}};
+  for (const diff::Grounds::Read& r : g.reads) j["inputs"].push_back({{"input", r.input}, {"index", r.index}, {"type", name_of(r.type)}, {"bits", r.bits}, {"value", diff::show_element(r.type, r.bits)}});
+  if (!g.ends_in.empty()) j["ends_in"] = g.ends_in;
+  if (g.terms > 0) j["sum"] = {{"terms", g.terms}, {"magnitude", finite(g.magnitude)}, {"accumulator", name_of(g.accumulator)}, {"distance_in_u_s", finite(g.distance)}};
+  return j;
+}
+
+json to_json(const diff::Verdict& v, const Explained* explained) {
   json j{{"class", name_of(v.verdict)},
          {"elements", v.counts.elements},
          {"equal", v.counts.equal},
@@ -49,12 +63,19 @@ json to_json(const diff::Verdict& v) {
     for (const diff::DeviationSet& s : v.deviations->least) j["deviations"].push_back(to_json(s));
     if (!v.deviations->note.empty()) j["deviations_note"] = v.deviations->note;
   }
+  if (explained) {
+    json& x = j["explanation"] = {{"folder", explained->folder}};
+    if (!explained->command.empty()) x["command"] = explained->command;
+    if (!explained->script.empty()) x["script"] = explained->script;
+    if (!explained->note.empty()) x["note"] = explained->note;
+  }
   if (v.witness) {
     const diff::Witness& w = *v.witness;
     json& x = j["witness"] = {{"output", w.output_name}, {"index", w.index}, {"type", name_of(w.type)}, {"got_bits", w.got}, {"canonical_bits", w.canonical},
                               {"got", diff::show_element(w.type, w.got)}, {"canonical", diff::show_element(w.type, w.canonical)}, {"allowed", w.allowed}};
     if (w.clause) x["clause"] = {{"file", w.clause->place.file}, {"line", w.clause->place.line}, {"text", w.clause->text}};
     if (std::isfinite(w.distance)) x["ulps_outside"] = w.distance;
+    if (w.grounds) x["grounds"] = to_json(*w.grounds);
     if (!w.why_no_true_value.empty()) x["why_no_true_value"] = w.why_no_true_value;
     if (!w.true_value.empty()) {
       x["true_value"] = w.true_value;
@@ -128,13 +149,41 @@ void print_deviations(const diff::Deviations& d, const char* indent) {
   if (!d.note.empty()) fmt::print("{}deviations: {}\n", indent, d.note);
 }
 
-void print_verdict(const diff::Verdict& v, const char* indent) {
+std::string element_text(const diff::Grounds::Read& r) {
+  return fmt::format("{}{} = {}", r.input, r.index.empty() ? "" : to_string(r.index), diff::show_element(r.type, r.bits));
+}
+
+void print_grounds(const diff::Witness& w, const char* indent) {
+  constexpr std::size_t Shown = 8;
+  const diff::Grounds& g = *w.grounds;
+  std::string inputs;
+  for (std::size_t k = 0; k < g.reads.size() && k < Shown; ++k) inputs += (k ? ", " : "") + element_text(g.reads[k]);
+  if (g.read_count > static_cast<std::int64_t>(Shown)) inputs += fmt::format(", ... ({} elements)", g.read_count);
+  if (!inputs.empty()) fmt::print("{}from {}\n", indent, one_line(inputs));
+  if (g.terms > 0) {
+    fmt::print("{}not allowed: it ends in a sum of {} terms, S = {:.3g} (their magnitudes): it is {:.3g} u S from the true value (u = 2^-{}, {}), and no order of adding them errs by more than {} u S{}\n", indent,
+               g.terms, g.magnitude, g.distance, format_of(g.accumulator).precision(), name_of(g.accumulator), g.terms,
+               g.accumulator == w.type ? "" : fmt::format(", with one rounding to {} after", name_of(w.type)));
+  } else if (!g.ends_in.empty()) {
+    fmt::print("{}not allowed: {}\n", indent, one_line(g.ends_in));
+  }
+}
+
+void print_explained(const Explained& e, const char* indent) {
+  if (!e.command.empty()) fmt::print("{}repeated by: {}\n", indent, one_line(e.command));
+  if (!e.script.empty()) fmt::print("{}shown by: python3 {}\n", indent, one_line(e.script));
+  if (!e.note.empty()) fmt::print("{}explanation: {}\n", indent, one_line(e.note));
+}
+
+void print_verdict(const diff::Verdict& v, const char* indent, const Explained* explained) {
   if (!v.reason.empty()) fmt::print("{}{}\n", indent, one_line(v.reason));
   if (v.witness && v.witness->clause) {
     const diff::Clause& c = *v.witness->clause;
     fmt::print("{}by {}:{}{}\n", indent, one_line(c.place.file), c.place.line, c.text.empty() ? "" : ": " + one_line(c.text.size() > 200 ? c.text.substr(0, 200) + "..." : c.text));
   }
+  if (v.witness && v.witness->grounds) print_grounds(*v.witness, indent);
   if (v.deviations) print_deviations(*v.deviations, indent);
+  if (explained) print_explained(*explained, indent);
   // Of an internal error it is the reason.
   if (!v.own_fault.empty() && v.own_fault != v.reason) fmt::print("{}besides, {}\n", indent, printable(v.own_fault));
   if (!v.evidence.empty()) fmt::print("{}the backend says: {}\n", indent, indented(v.evidence.size() > 600 ? "..." + v.evidence.substr(v.evidence.size() - 600) : v.evidence, std::string(indent) + "  | "));
@@ -162,11 +211,13 @@ bool worth_telling(const diff::Verdict& v, bool all) {
   return v.verdict != diff::Class::Conforms && (v.verdict != diff::Class::Vacuous || all);
 }
 
-void print_details(const diff::ModelCheck& m, const BackendFacts& facts, bool all) {
+void print_details(const diff::ModelCheck& m, const BackendFacts& facts, bool all, const Explanations& explained) {
   for (const diff::NodeCheck& n : m.nodes) {
     if (!worth_telling(n.verdict, all)) continue;
     fmt::print("\n{}: {}{} ({}){}\n", name_of(n.verdict.verdict), one_line(n.op), n.name.empty() ? "" : one_line(" \"" + n.name + "\""), one_line(n.place), n.exposure == diff::Exposure::Alone ? ", run alone" : "");
-    print_verdict(n.verdict, "  ");
+    print_verdict(n.verdict, "  ", find(explained, n.exhibit));
+    for (const diff::InnerCheck& i : n.inside)
+      if (const Explained* e = find(explained, i.exhibit)) print_explained(*e, "  ");
     if (const diff::KnownFault* k = known_fault(facts, m.backend_version, n)) fmt::print("  perhaps known: {} ({})\n", one_line(k->reason), one_line(k->link));
   }
 }
@@ -189,19 +240,19 @@ void print_conditioning(const diff::ModelCheck& m) {
              c.relative, operators.empty() ? "" : "; errors grow in " + operators);
 }
 
-void print_whole(const diff::ModelCheck& m, bool all) {
+void print_whole(const diff::ModelCheck& m, bool all, const Explanations& explained) {
   if (!m.exposing.empty()) fmt::print("\nwith intermediate values as outputs the backend {}: operators were run alone\n", one_line(m.exposing));
   fmt::print("\nuncut model: {}\n", one_line(m.note));
   for (const diff::RegionCheck& r : m.regions) {
     if (!worth_telling(r.verdict, all)) continue;
     fmt::print("  {}: {}\n", name_of(r.verdict.verdict), one_line(r.operators));
-    print_verdict(r.verdict, "    ");
+    print_verdict(r.verdict, "    ", find(explained, r.exhibit));
   }
   // What both refuse has been told with the operator, if it is one operator's.
   const bool told = std::any_of(m.nodes.begin(), m.nodes.end(), [](const diff::NodeCheck& n) { return n.verdict.refused_by_both; });
   if (m.regions.empty() && (m.whole.verdict != diff::Class::Conforms || (m.whole.refused_by_both && !told))) {
     fmt::print("  {}\n", name_of(m.whole.verdict));
-    print_verdict(m.whole, "    ");
+    print_verdict(m.whole, "    ", find(explained, m.exhibit));
   }
   if (m.from_canonical) fmt::print("  {}\n", in_words(*m.from_canonical));
   if (m.conditioning) print_conditioning(m);
@@ -262,9 +313,9 @@ std::string options_in_words(const BackendFacts& facts) {
   return text;
 }
 
-json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::string& sample) {
+json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::string& sample, const Explanations& explained) {
   json j{{"backend", m.backend}, {"backend_version", m.backend_version}, {"profile", m.profile}, {"inputs", sample}, {"verdict", name_of(m.overall())},
-         {"model", to_json(m.whole)}, {"transfers", m.transfers}, {"note", m.note}, {"restarts", m.restarts}, {"operators", json::array()}, {"regions", json::array()}};
+         {"model", to_json(m.whole, find(explained, m.exhibit))}, {"transfers", m.transfers}, {"note", m.note}, {"restarts", m.restarts}, {"operators", json::array()}, {"regions", json::array()}};
   if (!m.exposing.empty()) j["exposing"] = m.exposing;
   if (const auto least = m.least_deviations()) j["deviations"] = to_json(*least);
   if (m.conditioning) {
@@ -275,14 +326,14 @@ json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::st
     j["from_canonical"] = {{"elements", m.from_canonical->elements}, {"equal", m.from_canonical->equal}, {"worst_ulps", finite(m.from_canonical->worst_ulps)}, {"worst_absolute", finite(m.from_canonical->worst_absolute)}};
   for (const auto& [key, value] : facts.details) j["backend_details"][key] = json::parse(value, nullptr, false);
   for (const diff::NodeCheck& n : m.nodes) {
-    json o = to_json(n.verdict);
+    json o = to_json(n.verdict, find(explained, n.exhibit));
     o["node"] = n.node;
     o["op"] = n.op;
     o["name"] = n.name;
     o["place"] = n.place;
     o["alone"] = n.exposure == diff::Exposure::Alone;
     for (const diff::InnerCheck& i : n.inside) {
-      json inner = to_json(i.verdict);
+      json inner = to_json(i.verdict, find(explained, i.exhibit));
       inner.update({{"where", i.where}, {"op", i.op}, {"name", i.name}, {"place", i.place}});
       if (const diff::KnownFault* k = known_fault(facts, m.backend_version, i.op, i.verdict)) inner["known"] = {{"reason", k->reason}, {"link", k->link}};
       o["inside"].push_back(std::move(inner));
@@ -291,7 +342,7 @@ json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::st
     j["operators"].push_back(std::move(o));
   }
   for (const diff::RegionCheck& r : m.regions) {
-    json o = to_json(r.verdict);
+    json o = to_json(r.verdict, find(explained, r.exhibit));
     o["nodes"] = r.nodes;
     o["operators"] = r.operators;
     j["regions"].push_back(std::move(o));
@@ -301,19 +352,19 @@ json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::st
 
 }  // namespace
 
-std::string json_report(const std::string& model, const BackendFacts& facts, const std::vector<std::pair<diff::ModelCheck, std::string>>& checks, int exit_status) {
+std::string json_report(const std::string& model, const BackendFacts& facts, const std::vector<std::pair<diff::ModelCheck, std::string>>& checks, int exit_status, const Explanations& explained) {
   json all = json::array();
-  for (const auto& [check, sample] : checks) all.push_back(to_json(check, facts, sample));
+  for (const auto& [check, sample] : checks) all.push_back(to_json(check, facts, sample, explained));
   return json{{"model", model}, {"checks", all}, {"exit_status", exit_status}}.dump(2, ' ', false, json::error_handler_t::replace);
 }
 
-void print_check(const diff::ModelCheck& m, const BackendFacts& facts, const std::string& sample, bool all) {
+void print_check(const diff::ModelCheck& m, const BackendFacts& facts, const std::string& sample, bool all, const Explanations& explained) {
   const bool colour = is_terminal(STDOUT_FILENO);
   if (!m.nodes.empty()) {
     print_table(m, colour);
-    print_details(m, facts, all);
+    print_details(m, facts, all, explained);
   }
-  print_whole(m, all);
+  print_whole(m, all, explained);
   if (const std::string options = options_in_words(facts); !options.empty()) fmt::print("options: {}\n", one_line(options));
   fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), one_line(m.backend), m.backend_version.empty() ? "" : one_line(" " + m.backend_version), colour ? "\033[0m" : "", one_line(sample), one_line(headline(m)));
 }

@@ -7,6 +7,7 @@
 
 #include "diff/backends/registry.h"
 #include "diff/check/check_model.h"
+#include "tools/ulpian/explanations.h"
 
 namespace ulpian::tools {
 
@@ -18,9 +19,9 @@ struct BackendFacts {
 };
 
 // All checks of one command, each with what its inputs are. Members and their meaning: docs/cli.md.
-std::string json_report(const std::string& model, const BackendFacts& facts, const std::vector<std::pair<diff::ModelCheck, std::string>>& checks, int exit_status);
+std::string json_report(const std::string& model, const BackendFacts& facts, const std::vector<std::pair<diff::ModelCheck, std::string>>& checks, int exit_status, const Explanations& explained = {});
 
 // The table of operators, what does not conform, and one line that says it all. `all`: also calls on which the standard says nothing.
-void print_check(const diff::ModelCheck& check, const BackendFacts& facts, const std::string& sample, bool all);
+void print_check(const diff::ModelCheck& check, const BackendFacts& facts, const std::string& sample, bool all, const Explanations& explained = {});
 
 }  // namespace ulpian::tools
