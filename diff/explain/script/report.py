@@ -56,6 +56,8 @@ def over_the_reals(element):
             return None, str(e)
         except Outside as e:
             return None, "an index lies outside of " + str(e)
+        except (ArithmeticError, RecursionError, MemoryError) as e:
+            return None, "Python ends with " + type(e).__name__
 
 
 def all_that_is_admitted(element, type):
@@ -70,6 +72,8 @@ def all_that_is_admitted(element, type):
         return None, str(e)
     except Outside as e:
         return None, "an index lies outside of " + str(e)
+    except (ArithmeticError, RecursionError, MemoryError) as e:
+        return None, "Python ends with " + e.__class__.__name__
     if isinstance(value, Range):
         return type.members(value), None
     return ([(v, v, 3) for v in sorted(values_of(value))], False), None
@@ -78,7 +82,7 @@ def all_that_is_admitted(element, type):
 def stated(type):
     """The set that Ulpian states."""
     pieces = []
-    for low, high in SET:
+    for low, high in SET or []:
         a, b = type.decoded(low), type.decoded(high)
         if isinstance(type, Float):
             zero = (2 if a.lo < 0 or a.zero == 2 else 0) | (1 if b.hi > 0 or b.zero == 1 else 0)
@@ -103,11 +107,16 @@ def explain():
     got = type.decoded(got_bits)
     print(TITLE)
     print("got          " + show_bits(type, got_bits))
-    shown, open_reasons = True, []
+    shown = True
     for number_of_reading, reading in enumerate(READINGS()):
         if len(READINGS()) > 1:
             print("reading %d of %d that the definition leaves open:" % (number_of_reading + 1, len(READINGS())))
-        output = reading()
+        try:
+            output = reading()
+        except Cannot as e:
+            print("not translated: " + str(e))
+            shown = False
+            continue
         elements = [lambda index=index: output[index] for index in positions(output)]
         State.reads.clear()
         real, why = over_the_reals(elements[0])
@@ -177,6 +186,9 @@ def shows(type, got, real, elements):
         if k == 0 or inside:
             print("admitted     %s: got lies %s (found here: every rounding, order of sums and error of functions that the profile admits)" % (in_words(type, *found), "in it" if inside else "outside"))
     if found is not None:
+        beyond = [x for lo, hi, _ in stated(type) for x in (lo, hi) if not any(a <= x <= b for a, b, _ in found[0])]
+        if SET is not None and beyond and not UNORDERED:
+            print("             Ulpian's set reaches beyond that: " + show(beyond[0], 9))
         return outside
     print("admitted     not found here: " + why)
     if SET is None or real is None or UNORDERED:

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from cli_case import F32, ROOT, ULPIAN, Case, model, node, value
 
@@ -141,6 +141,15 @@ class Explain(Case):
         found = self.explained(m, (np.ones(2, np.float32),), [np.array([0.5, 2], np.float32)])
         self.assertIn("random numbers", found["explanation"]["note"])
         self.assertEqual(self.show(found["explanation"]["script"])[0], 1)
+
+    def test_a_graph_that_an_operator_holds_is_not_translated(self):
+        branch = helper.make_graph([node("Neg", ["x"], ["e"])], "t", [], [value("e")])
+        m = model([node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)], [value("c", TensorProto.BOOL, []), value("x")], [value("y")])
+        found = self.explained(m, (np.array(True), np.ones(2, np.float32)), [np.array([-1, 1], np.float32)])
+        self.assertIn("graphs that operators hold", found["explanation"]["note"])
+        status, text = self.show(found["explanation"]["script"])
+        self.assertEqual(status, 1)
+        self.assertIn("not translated: graphs that operators hold", text)
 
     def test_of_a_backend_each_call_that_does_not_conform_has_a_folder(self):
         adapters = os.path.join(ROOT, "diff/backends/adapters")
