@@ -221,6 +221,9 @@ class Float:
         lo, hi = (x if abs(x) == INF else Fraction(f(x)) for x in (a.lo, a.hi))
         if State.exact and lo != hi:
             raise Undecided()
+        if State.world is not None and lo != hi and hi - lo <= 8:
+            k = decide([lo + k for k in range(int(hi - lo) + 1)])
+            return Range(k, k, a.nan, 3)
         out = Range(lo, hi, a.nan, 3 if a.lo < 0 < a.hi else 2 if a.lo < 0 or a.zero == 2 else a.zero or 1)
         if lo != hi and hi - lo <= 8:
             out.parts = [Range(lo + k, lo + k, a.nan, 3) for k in range(int(hi - lo) + 1)]
@@ -444,7 +447,9 @@ class Reals(Float):
         lo, hi = f(a.lo), f(a.hi)
         if State.exact and lo != hi:
             raise Undecided()
-        return lo if lo == hi else Some(range(lo, hi + 1)) if hi - lo < Some.MOST else Some(range(Some.MOST + 1))
+        if hi - lo >= Some.MOST:
+            raise Cannot("an integer may have too many values")
+        return lo if lo == hi else decide(list(range(lo, hi + 1)))
 
     def floor(self, a):
         return self._ints(a, math.floor)

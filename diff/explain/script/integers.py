@@ -37,8 +37,7 @@ class Integer:
             raise Undecided()
         if hi - lo >= Some.MOST:
             raise Cannot("an integer may have too many values")
-        values = set(range(lo, hi + 1)) | ({0} if x.nan else set())
-        return some(values)
+        return decide(sorted(set(range(lo, hi + 1)) | ({0} if x.nan else set()))) if lo != hi or x.nan else lo
 
     def from_bits(self, x, other):
         bits = other.coded(x) if isinstance(other, Float) else None if isinstance(x, Some) else x

@@ -4,6 +4,7 @@ import math
 import os
 import sys
 import threading
+import time
 from fractions import Fraction
 
 import mpmath
@@ -30,6 +31,9 @@ class State:
     epoch = 0        # of what is remembered
     reads = {}       # elements of inputs that were read, in order
     finite = True    # all inputs are
+    world = None     # which of several each decision takes: one world after the other; None: all of them at once
+    choices = []     # how many there are, of each
+    decided = 0      # decisions so far
 
 
 class Range:
@@ -131,10 +135,21 @@ for _name in "add radd sub rsub mul rmul floordiv rfloordiv mod rmod pow lt le g
     setattr(Some, "__" + _name + "__", _lifted)
 
 
+def decide(options):
+    """One of several integers or truth values that an implementation may come to."""
+    if State.world is None:
+        return some(options)
+    if State.decided == len(State.world):
+        State.world.append(0)
+        State.choices.append(len(options))
+    State.decided += 1
+    return options[State.world[State.decided - 1]]
+
+
 def maybe():
     if State.exact:
         raise Undecided()
-    return Some([True, False])
+    return decide([True, False])
 
 
 def outward(x, up, bits):

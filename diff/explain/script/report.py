@@ -60,23 +60,68 @@ def over_the_reals(element):
             return None, "Python ends with " + type(e).__name__
 
 
+MOST_WORLDS, MOST_SECONDS = 128, 30
+
+
+def values_in_worlds(element):
+    """What the element is under each combination of decisions; None where there are too many."""
+    State.world, State.choices, out = [], [], []
+    end = time.monotonic() + MOST_SECONDS
+    for _ in range(MOST_WORLDS):
+        State.decided = 0
+        State.epoch += 1
+        try:
+            out.append(element())
+        except Outside:  # decisions that do not go together
+            pass
+        while State.world and State.world[-1] + 1 == State.choices[-1]:
+            State.world.pop()
+            State.choices.pop()
+        if not State.world:
+            return out
+        State.world[-1] += 1
+        if time.monotonic() > end:
+            break
+    return None
+
+
 def all_that_is_admitted(element, type):
     """Intervals that hold each value that an implementation may give, and whether NaN is one; or why they were not found."""
     if NOT_BOUNDED:
         return None, NOT_BOUNDED
     State.exact, State.bits = False, 160
-    State.epoch += 1
     try:
-        value = element()
+        values = values_in_worlds(element)
+        State.world = None
+        State.epoch += 1
+        values = values or [element()]
     except Cannot as e:
         return None, str(e)
     except Outside as e:
         return None, "an index lies outside of " + str(e)
     except (ArithmeticError, RecursionError, MemoryError) as e:
         return None, "Python ends with " + e.__class__.__name__
-    if isinstance(value, Range):
-        return type.members(value), None
-    return ([(v, v, 3) for v in sorted(values_of(value))], False), None
+    finally:
+        State.world = None
+    pieces, nan = [], False
+    for value in values:
+        if isinstance(value, Range):
+            found, more = type.members(value)
+            pieces, nan = pieces + found, nan or more
+        else:
+            pieces += [(v, v, 3) for v in sorted(values_of(value))]
+    return (joined(pieces), nan), None
+
+
+def joined(pieces):
+    """Disjoint and in order."""
+    out = []
+    for lo, hi, zero in sorted(pieces, key=lambda p: (p[0], p[1])):
+        if out and lo <= out[-1][1]:
+            out[-1] = (out[-1][0], max(hi, out[-1][1]), zero | out[-1][2])
+        else:
+            out.append((lo, hi, zero))
+    return out
 
 
 def stated(type):
