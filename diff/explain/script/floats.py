@@ -34,6 +34,12 @@ class Float:
             x = ((1 << self.fraction_bits) + fraction) * Fraction(2) ** (exponent - self.bias - self.fraction_bits)
         return number(-x if minus else x, 2 if minus else 1)
 
+    def all_finite(self, codes):
+        if self.nan_kind == "minus zero":
+            return not (codes == self.magnitude_mask + 1).any()
+        top = {"ieee": self.infinity_code, "ones": self.magnitude_mask}.get(self.nan_kind, self.magnitude_mask + 1)
+        return not ((codes & self.magnitude_mask) >= top).any()
+
     def coded(self, r):
         """Bits of one number that the type has; None where there is no such one number."""
         if not r.point():

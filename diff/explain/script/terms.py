@@ -218,7 +218,7 @@ class Given(Tensor):
                 data = data.view("u%d" % data.dtype.itemsize)
         self.data = data
         if isinstance(type, Float) and State.finite:
-            State.finite = all(not (r.lo is None or may_be_infinite(r)) for r in (type.decoded(int(b)) for b in set(map(int, data))))
+            State.finite = type.all_finite(numpy.array(data, dtype=numpy.uint64))
 
     def _one(self, *index):
         position = 0

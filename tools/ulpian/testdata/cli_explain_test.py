@@ -117,6 +117,12 @@ class Explain(Case):
         wrong[99] -= 1
         self.shows(m, (x, np.array(0)), right, wrong, ("real value   5050",))
 
+    def test_a_floor_that_may_fall_either_way(self):
+        # The corner at (1, 1) of four pixels: on the edge of two cells, either of which gives 3.
+        x, grid = np.array([[[[0, 1], [2, 3]]]], np.float32), np.ones((1, 1, 1, 2), np.float32)
+        m = model([node("GridSample", ["x", "g"], ["y"], align_corners=1)], [value("x", F32, [1, 1, 2, 2]), value("g", F32, [1, 1, 1, 2])], [value("y", F32, [1, 1, 1, 1])], opset=16)
+        self.shows(m, (x, grid), np.full((1, 1, 1, 1), 3, np.float32), np.full((1, 1, 1, 1), 2.5, np.float32), ("real value   3",))
+
     def test_a_profile_goes_into_the_script_and_the_command(self):
         x = np.array([1, 2], np.float32)
         right = np.exp(x.astype(np.float64)).astype(np.float32)
