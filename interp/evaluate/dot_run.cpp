@@ -189,7 +189,7 @@ private:
 
   // Lanes whose packed panels and sums stay in the second cache, and at least two pieces per thread.
   std::int64_t lanes_at_once(int threads) const {
-    const std::int64_t budget = 768 * 1024 / static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t budget = 384 * 1024 / static_cast<std::int64_t>(sizeof(T));
     const std::int64_t by_panels = budget / std::max<std::int64_t>(1, std::min(p_.positions, Depth)), by_sums = budget / std::max<std::int64_t>(1, p_.rows);
     std::int64_t n = std::min(by_panels, std::max<std::int64_t>(by_sums, kernels_.lanes * 4));
     if (threads > 1 && p_.batch < 2 * threads) n = std::min(n, p_.lanes / (2 * threads));

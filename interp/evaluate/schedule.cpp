@@ -301,16 +301,18 @@ bool Planner::prefers_rows(NodeId reduce, const Scope& axes) {
     if (m.kind != NodeKind::Read && m.kind != NodeKind::ReadElse) continue;
     const Extents& extents = nodes_.buffer(static_cast<BufferId>(m.data)).extents;
     std::int64_t stride = 1, by_inner = 0, by_outer = 0;
+    bool scattered = false;  // an index hangs on the outer variable, but not linearly
     for (std::size_t k = extents.size(); k-- > 0;) {
       for (const auto& p : nodes_.form_of(a[k]).parts) {
         if (p.atom == nodes_.variable(inner)) by_inner += stride * p.coefficient;
         if (p.atom == nodes_.variable(outer)) by_outer += stride * p.coefficient;
+        else scattered = scattered || nodes_.free(p.atom).has(outer);
       }
       stride *= std::max<std::int64_t>(1, extents[k]);
     }
     if (by_inner == 0) continue;
     if (std::abs(by_inner) == 1) ++along;
-    else if (std::abs(by_outer) <= 4) ++across;
+    else if (std::abs(by_outer) <= 4 && !scattered) ++across;
   }
   if (kind == ReduceKind::Dot) return along > 0 && across == 0 && leaves >= 64;
   return along > across;

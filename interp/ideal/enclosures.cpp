@@ -88,7 +88,7 @@ std::optional<Enclosing> Maker::make_at(std::size_t which, std::int64_t count) {
   for (TensorId id : p_.inputs) b_.program().inputs.push_back(id == None ? None : tensor(id));
   core::TensorNode indices;
   indices.name = "indices";
-  indices.type = E::I64;
+  indices.type = E::I32;
   indices.extents = {b_.integer(count), b_.integer(static_cast<std::int64_t>(n.variables.size()))};
   const TensorId places = b_.add(std::move(indices));
   b_.program().inputs.push_back(places);

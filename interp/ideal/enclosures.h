@@ -28,12 +28,12 @@ struct Enclosing {
 // Covers outputs that have this arithmetic; empty where none is covered.
 std::optional<Enclosing> enclosing(const core::Program& program, const Nearnesses& near, Arithmetic arithmetic);
 
-// The same of some elements of one output, with smaller radii and more work for each. The program takes one more input, i64[count, rank]: their
+// The same of some elements of one output, with smaller radii and more work for each. The program takes one more input, i32[count, rank]: their
 // indices; its outputs are of f64[count].
 std::optional<Enclosing> enclosing_at(const core::Program& program, const Nearnesses& near, std::size_t output, std::int64_t count);
 
 // The dots of these programs are summed in shorter chains than the definition's (block::Options::dot_block), which are off by less.
-inline constexpr std::int64_t EnclosingDotBlock = 512, EnclosingPairsDotBlock = 128;
+inline constexpr std::int64_t EnclosingDotBlock = 256, EnclosingPairsDotBlock = 128;
 
 // Radii are computed in f64, too: the true ones are less by this much more.
 inline constexpr double RadiusSlack = 0x1p-30;

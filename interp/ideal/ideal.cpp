@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -57,6 +58,28 @@ Positions settle_pairs(const Found& found, Tensor& answer) {
   return left;
 }
 
+// Elements of f32 whose intervals each round to one; false where one does not. Loops that compilers turn into vectors: nothing branches, and what is
+// gathered over the elements is integers.
+constexpr std::int64_t SettledAtOnce = 32;
+bool settle_group(const double* values, const double* radii, float* to) {
+  double least[SettledAtOnce], greatest[SettledAtOnce];
+  float low[SettledAtOnce], high[SettledAtOnce];
+  for (std::int64_t k = 0; k < SettledAtOnce; ++k) {
+    const double radius = radii[k] * (1 + 2 * RadiusSlack) + std::abs(values[k]) * 0x1p-51;
+    least[k] = values[k] - radius;
+    greatest[k] = values[k] + radius;
+  }
+  // What is not finite makes the ends' difference so; its exponent, all ones, carries into the sign.
+  std::uint64_t carries = 0;
+  for (std::int64_t k = 0; k < SettledAtOnce; ++k) carries |= (std::bit_cast<std::uint64_t>(greatest[k] - least[k]) & ~(std::uint64_t{1} << 63)) + (std::uint64_t{1} << 52);
+  for (std::int64_t k = 0; k < SettledAtOnce; ++k) low[k] = static_cast<float>(least[k]);
+  for (std::int64_t k = 0; k < SettledAtOnce; ++k) high[k] = static_cast<float>(greatest[k]);
+  std::uint32_t apart = 0;
+  for (std::int64_t k = 0; k < SettledAtOnce; ++k) apart |= std::bit_cast<std::uint32_t>(low[k]) ^ std::bit_cast<std::uint32_t>(high[k]);
+  std::memcpy(to, low, sizeof low);
+  return apart == 0 && carries >> 63 == 0;
+}
+
 // Where both ends of an interval round to one element, that one; the positions of the others.
 Positions settle(const Found& found, Tensor& answer, CastMode mode) {
   const ElementType type = answer.type();
@@ -76,22 +99,12 @@ Positions settle(const Found& found, Tensor& answer, CastMode mode) {
     return left;
   }
   // Most elements of f32 are decided: a group without a branch, and one by one where something in it is not.
-  constexpr std::int64_t Group = 32;
   auto* to = answer.writable<float>();
-  for (std::int64_t first = 0; first < values.size(); first += Group) {
-    const std::int64_t n = std::min(Group, values.size() - first);
-    std::uint32_t apart = 0;
-    double no_number = 0;
-    for (std::int64_t k = first; k < first + n; ++k) {
-      const double radius = r[k] * (1 + 2 * RadiusSlack) + std::abs(v[k]) * 0x1p-51;
-      const auto low = static_cast<float>(v[k] - radius), high = static_cast<float>(v[k] + radius);
-      apart |= std::bit_cast<std::uint32_t>(low) ^ std::bit_cast<std::uint32_t>(high);
-      no_number += radius - radius;  // NaN where the value or the radius is not finite
-      to[k] = low;
-    }
-    if (apart == 0 && no_number == 0) continue;
-    for (std::int64_t k = first; k < first + n; ++k) one(k);
-  }
+  std::int64_t first = 0;
+  for (; first + SettledAtOnce <= values.size(); first += SettledAtOnce)
+    if (!settle_group(v + first, r + first, to + first))
+      for (std::int64_t k = first; k < first + SettledAtOnce; ++k) one(k);
+  for (; first < values.size(); ++first) one(first);
   return left;
 }
 
@@ -116,10 +129,11 @@ public:
     if (left.empty()) return left;
     const auto count = std::ssize(left);
     std::vector<std::optional<Tensor>> inputs(inputs_.begin(), inputs_.end());
-    Tensor indices(ElementType::I64, {count, answer.rank()});
-    auto* index = indices.writable<std::int64_t>();
+    if (std::ranges::any_of(answer.extents(), [](std::int64_t e) { return e > std::numeric_limits<std::int32_t>::max(); })) return left;
+    Tensor indices(ElementType::I32, {count, answer.rank()});
+    auto* index = indices.writable<std::int32_t>();
     for (std::int64_t position : left) {
-      for (auto d = static_cast<std::size_t>(answer.rank()); d-- > 0; position /= answer.extents()[d]) index[d] = position % answer.extents()[d];
+      for (auto d = static_cast<std::size_t>(answer.rank()); d-- > 0; position /= answer.extents()[d]) index[d] = static_cast<std::int32_t>(position % answer.extents()[d]);
       index += answer.rank();
     }
     inputs.emplace_back(std::move(indices));
