@@ -1,6 +1,8 @@
 // How fast the block evaluator is on typical operators; one thread.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include "interp/evaluate/evaluate.h"
@@ -133,6 +135,50 @@ void addition(benchmark::State& state) {
   c.run(state);
 }
 BENCHMARK(addition)->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
+
+// What the machine reads of an array that long, many times: the quickest of plain sums in as many accumulators as hide the additions' latency.
+#if defined(__x86_64__)
+[[gnu::target("avx2")]]
+#endif
+double seconds_to_read(const float* x, std::int64_t n) {
+  typedef float Vector __attribute__((vector_size(32), aligned(4)));
+  double best = 1e9;
+  for (int turn = 0; turn < 50; ++turn) {
+    const auto from = std::chrono::steady_clock::now();
+    Vector sums[8] = {};
+    for (std::int64_t k = 0; k + 64 <= n; k += 64)
+      for (int j = 0; j < 8; ++j) sums[j] += *reinterpret_cast<const Vector*>(x + k + 8 * j);
+    benchmark::DoNotOptimize(sums);
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count());
+  }
+  return best;
+}
+
+// Sums of rows, or of columns, of an array that stays in a cache; `share`: of what the machine reads.
+void sums(benchmark::State& state) {
+  Case c;
+  const std::int64_t rows = state.range(0), columns = 1024;
+  const bool along = state.range(1) == 0;
+  const TensorId x = c.input("x", {rows, columns});
+  const Variable i = c.b.fresh("i"), k = c.b.fresh("k");
+  c.output(c.each("y", {i}, {along ? rows : columns},
+                  c.reduce(ReduceKind::Sum, {k}, {along ? columns : rows}, {along ? c.read(x, {c.v(i), c.v(k)}) : c.read(x, {c.v(k), c.v(i)})})));
+  const core::Program program = c.b.finish();
+  const auto plan = Plan::make(program);
+  double sum = 1e9, read = 1e9;
+  int turn = 0;
+  for (auto _ : state) {
+    const auto from = std::chrono::steady_clock::now();
+    benchmark::DoNotOptimize(plan->run(c.inputs));
+    sum = std::min(sum, std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count());
+    if (turn++ % 256 == 0) read = std::min(read, seconds_to_read(c.inputs[0]->data<float>(), rows * columns));
+  }
+  const double bytes = static_cast<double>(rows * columns) * sizeof(float);
+  state.counters["GB/s"] = bytes / sum * 1e-9;
+  state.counters["read_GB/s"] = bytes / read * 1e-9;
+  state.counters["share"] = read / sum;
+}
+BENCHMARK(sums)->ArgsProduct({{4, 64, 1024, 4096}, {0, 1}})->Unit(benchmark::kMicrosecond);
 
 void small_addition(benchmark::State& state) {
   Case c;

@@ -1,4 +1,5 @@
 // Reductions and folds whose leaves come one after another, every lane of the block its own.
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -144,6 +145,27 @@ void Frame::reduce_loop(const Loop& l) {
   if (!tree) fill(out, none, width, n);
   std::uint64_t count = 0;
   const auto level = [&](int k) { return levels + static_cast<std::size_t>(k) * stride; };
+  // Takes the finished result of 2^k leaves, after a multiple of so many.
+  const auto take = [&](const std::byte* value, int k) {
+    const std::uint64_t leaves = std::uint64_t{1} << k;
+    const int from = k;
+    for (; (count >> k & 1) != 0; ++k) {
+      std::byte* to = (count >> (k + 1) & 1) != 0 ? temporary : level(k + 1);
+      combine_lanes(l, to, level(k), value, n);
+      value = to;
+    }
+    if (k == from && value != level(k)) std::memcpy(level(k), value, bytes);
+    count += leaves;
+  };
+  // A tensor's own bytes stay as they are, unlike registers, which the next leaf overwrites: such leaves wait for each other, and are added without
+  // storing what lies between.
+  const EightKernel eight = l.kind == ReduceKind::Sum ? kernels_.eight(l.type) : nullptr;
+  std::array<const void*, 8> waiting{};
+  std::size_t waits = 0;
+  const auto take_waiting = [&] {
+    for (std::size_t k = 0; k < waits; ++k) take(static_cast<const std::byte*>(waiting[k]), 0);
+    waits = 0;
+  };
   for_each_leaf(l, [&](std::int64_t) {
     const std::byte* value = filtered(l, current_[l.value], none, leaf, n);
     if (watch) {
@@ -153,17 +175,19 @@ void Frame::reduce_loop(const Loop& l) {
     loop_poison(l, n);
     if (!tree) {
       combine_lanes(l, out, out, value, n);
-      return;
+    } else if (eight == nullptr || value == leaf || value == storage_[l.value] || count % 8 != 0) {
+      take_waiting();
+      take(value, 0);
+    } else {
+      waiting[waits++] = value;
+      if (waits < waiting.size()) return;
+      std::byte* to = (count >> 3 & 1) != 0 ? temporary : level(3);
+      eight(to, waiting.data(), n);
+      take(to, 3);
+      waits = 0;
     }
-    int k = 0;
-    for (; (count >> k & 1) != 0; ++k) {
-      std::byte* to = (count >> (k + 1) & 1) != 0 ? temporary : level(k + 1);
-      combine_lanes(l, to, level(k), value, n);
-      value = to;
-    }
-    if (k == 0) std::memcpy(level(0), value, bytes);
-    ++count;
   });
+  take_waiting();
   if (tree) {
     const std::byte* value = nullptr;
     for (int k = 0; (count >> k) != 0; ++k) {

@@ -20,6 +20,9 @@ using Kernel = void (*)(void* d, const void* a, const void* b, const void* c, st
 // over moves up. `d` has room for (n + 1) / 2; it may be `a`.
 using TreeKernel = void (*)(void* d, const void* a, std::int64_t n);
 
+// d[i] = ((a[0][i] + a[1][i]) + (a[2][i] + a[3][i])) + ((a[4][i] + a[5][i]) + (a[6][i] + a[7][i])).
+using EightKernel = void (*)(void* d, const void* const* a, std::int64_t n);
+
 struct KernelTable {
   // `type` is the arguments' type. Z counts as i64 where nothing can overflow the meaning. Null where there is no typed loop.
   Kernel (*primitive)(Primitive p, ElementType type);
@@ -28,6 +31,7 @@ struct KernelTable {
   Kernel (*broadcast)(int width);     // d[i] = a[0]
   Kernel (*multiply_add)(ElementType type);  // d = fma(a, b, c), rounded once
   TreeKernel (*tree)(Primitive p, ElementType type);  // Add, Multiply, Minimum, Maximum
+  EightKernel (*eight)(ElementType type);
 };
 const KernelTable& kernels(Instructions level);
 

@@ -222,11 +222,75 @@ template <Type T> ULPIAN_TARGET void multiply_add_loop(void* d, const void* a, c
   }
 }
 
+// Vectors of 32 bytes, whatever the level; where registers are shorter, compilers take several.
+template <class F> struct InVectors {
+  static constexpr std::int64_t Lanes = 0;  // none
+};
+template <> struct InVectors<float> {
+  typedef float Vector __attribute__((vector_size(32)));
+  typedef float Anywhere __attribute__((vector_size(32), aligned(4), may_alias));
+  static constexpr std::int64_t Lanes = 8;
+};
+template <> struct InVectors<double> {
+  typedef double Vector __attribute__((vector_size(32)));
+  typedef double Anywhere __attribute__((vector_size(32), aligned(8), may_alias));
+  static constexpr std::int64_t Lanes = 4;
+};
+
+// Some levels of the tree at once, in registers: of `groups` times Lanes * Lanes leaves, one sum of each Lanes. Neighbours are added within halves of
+// vectors as long as there are some, and the halves at the end, which leaves the sums in order. NaN is not settled: sums make no number of it.
+template <class F> ULPIAN_TARGET void sum_groups(F* d, const F* a, std::int64_t groups) {
+  using V = InVectors<F>;
+  typename V::Vector x[V::Lanes];
+  for (std::int64_t g = 0; g < groups; ++g, a += V::Lanes * V::Lanes, d += V::Lanes) {
+#pragma GCC unroll 8
+    for (int k = 0; k < V::Lanes; ++k) x[k] = reinterpret_cast<const typename V::Anywhere*>(a)[k];
+    if constexpr (V::Lanes == 8) {
+#pragma GCC unroll 2
+      for (int n = 4; n > 1; n /= 2)
+#pragma GCC unroll 4
+        for (int k = 0; k < n; ++k)
+          x[k] = __builtin_shufflevector(x[2 * k], x[2 * k + 1], 0, 2, 8, 10, 4, 6, 12, 14) + __builtin_shufflevector(x[2 * k], x[2 * k + 1], 1, 3, 9, 11, 5, 7, 13, 15);
+      x[0] = __builtin_shufflevector(x[0], x[1], 0, 1, 2, 3, 8, 9, 10, 11) + __builtin_shufflevector(x[0], x[1], 4, 5, 6, 7, 12, 13, 14, 15);
+    } else {
+      for (int k = 0; k < 2; ++k) x[k] = __builtin_shufflevector(x[2 * k], x[2 * k + 1], 0, 4, 2, 6) + __builtin_shufflevector(x[2 * k], x[2 * k + 1], 1, 5, 3, 7);
+      x[0] = __builtin_shufflevector(x[0], x[1], 0, 1, 4, 5) + __builtin_shufflevector(x[0], x[1], 2, 3, 6, 7);
+    }
+    *reinterpret_cast<typename V::Anywhere*>(d) = x[0];
+  }
+}
+
 template <Type T, P Operation> ULPIAN_TARGET void tree_loop(void* p, const void* q, std::int64_t n) {
   using L = Lane<T>;
   auto* d = static_cast<typename L::Stored*>(p);
   const auto* a = static_cast<const typename L::Stored*>(q);
   if (n == 1) d[0] = a[0];
+  if constexpr (constexpr std::int64_t Lanes = InVectors<typename L::Stored>::Lanes; Operation == P::Add && Lanes != 0) {
+    while (n >= Lanes) {
+      const std::int64_t groups = n / (Lanes * Lanes);
+      sum_groups(d, a, groups);
+      std::int64_t done = groups * Lanes, first = done * Lanes;
+      for (; first + Lanes <= n; first += Lanes, ++done) {
+        const typename L::Stored* x = a + first;
+        auto sum = (x[0] + x[1]) + (x[2] + x[3]);
+        if constexpr (Lanes == 8) sum += (x[4] + x[5]) + (x[6] + x[7]);
+        d[done] = sum;
+      }
+      // The tree over what is left.
+      if (std::int64_t count = n - first; count > 0) {
+        typename L::Stored some[Lanes];
+        for (std::int64_t i = 0; i < count; ++i) some[i] = a[first + i];
+        for (; count > 1; count = (count + 1) / 2) {
+          for (std::int64_t i = 0; i < count / 2; ++i) some[i] = some[2 * i] + some[2 * i + 1];
+          if (count % 2 != 0) some[count / 2] = some[count - 1];
+        }
+        d[done++] = some[0];
+      }
+      n = done;
+      a = d;
+    }
+    if (n == 1) d[0] = settle(d[0]);
+  }
   while (n > 1) {
     const std::int64_t half = n / 2;
     ULPIAN_INDEPENDENT
@@ -236,6 +300,15 @@ template <Type T, P Operation> ULPIAN_TARGET void tree_loop(void* p, const void*
     a = d;
   }
 }
+
+template <class F> ULPIAN_TARGET void eight_loop(void* p, const void* const* q, std::int64_t n) {
+  auto* d = static_cast<F*>(p);
+  const F* a[8];
+  for (int k = 0; k < 8; ++k) a[k] = static_cast<const F*>(q[k]);
+  ULPIAN_INDEPENDENT
+  for (std::int64_t i = 0; i < n; ++i) d[i] = settle(((a[0][i] + a[1][i]) + (a[2][i] + a[3][i])) + ((a[4][i] + a[5][i]) + (a[6][i] + a[7][i])));
+}
+EightKernel eight_kernel(Type type) { return type == Type::F32 ? eight_loop<float> : type == Type::F64 ? eight_loop<double> : nullptr; }
 
 template <Type T> Kernel arithmetic_kernel(P p) {
   constexpr bool Float = host::is_float_type(T);
@@ -409,7 +482,7 @@ const KernelTable& ULPIAN_KERNELS() {
         if (from == Type::Z) from = Type::I64;
         return cast_kernel(from, to == Type::Z ? Type::I64 : to, mode);
       },
-      select_kernel, broadcast_kernel, multiply_add_kernel, tree_kernel};
+      select_kernel, broadcast_kernel, multiply_add_kernel, tree_kernel, eight_kernel};
   return Table;
 }
 

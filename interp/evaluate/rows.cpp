@@ -93,10 +93,14 @@ template <ElementType T> void find_extreme(const std::byte* bytes, const std::ui
 
 }  // namespace
 
+constexpr std::int64_t LanesOfReads = 16;
+
 void Runner::rows(const Step& s) {
   const Tape& t = s.tape;
   if (s.rows == 0) return;
-  const std::int64_t block = std::min(options_.lanes, std::max<std::int64_t>(1, s.rows * s.columns));
+  // Leaves that are read and nothing else often need no registers: more of them at once.
+  const std::int64_t most = t.body.size() > 1 ? options_.lanes : options_.lanes * LanesOfReads;
+  const std::int64_t block = std::min(most, std::max<std::int64_t>(1, s.rows * s.columns));
   // Short rows share a block; long ones take several.
   const std::int64_t together = s.compact || s.columns == 0 || s.columns >= block ? 1 : block / s.columns;
   const std::int64_t groups = (s.rows + together - 1) / together;
@@ -175,8 +179,15 @@ public:
     }
     const Bits nothing = s_.reduce == ReduceKind::Sum ? 0 : none_;
     if (!r.any) return nothing;
+    if (std::ssize(r.partial) == width_) return load(r.partial.data(), 0, width_);
     std::vector<std::byte> more(r.partial.size());
     return tree_of(table_, s_.reduce, type_, more.data(), r.partial.data(), static_cast<std::int64_t>(r.partial.size()) / width_);
+  }
+
+  // Whether a row that is whole is one tree, and nothing else.
+  bool just_trees() const { return (s_.reduce == ReduceKind::Sum || s_.reduce == ReduceKind::Product) && !s_.has_filter && s_.columns > 0; }
+  Bits tree_of_row(RowState& r, std::int64_t at, std::int64_t n) const {
+    return tree_of(table_, s_.reduce, type_, r.scratch.get(), static_cast<const std::byte*>(f_.value(body_root_)) + at * body_width_, n);
   }
 
 private:
@@ -270,6 +281,10 @@ void Runner::reduce_rows(const Step& s, Frame& f, std::int64_t first_row, std::i
   };
   if (s.columns <= block) {
     f.run(first_row * s.columns, row_count * s.columns);
+    if (work.just_trees() && !cell.poison) {
+      for (std::int64_t r = 0; r < row_count; ++r) store(writable_[s.out] + base * width, first_row + r, width, work.tree_of_row(state, r * s.columns, s.columns));
+      return;
+    }
     for (std::int64_t r = 0; r < row_count; ++r) {
       work.begin(state);
       work.take(state, r * s.columns, s.columns, 0, cell.poison != nullptr);
