@@ -64,6 +64,12 @@ std::vector<std::optional<Clause>> clauses_of(const language::Specification& spe
   return out;
 }
 
+// The profile's rule of closeness for outputs of an operator, or of several together ("").
+std::function<std::optional<interp::Closeness>(ElementType)> rules_of(const Judging& judging, const std::string& op) {
+  if (!judging.options->profile.has_rules()) return nullptr;
+  return [profile = judging.options->profile, op](ElementType type) { return profile.rule(op, type); };
+}
+
 Expectation expect_reading(const Judging& judging, const interp::Makers& makers, const Node& node, const std::shared_ptr<const Data>& given,
                            const std::vector<std::uint8_t>& alternatives) {
   const Graph& graph = makers.graph();
@@ -102,6 +108,7 @@ Expectation expect_reading(const Judging& judging, const interp::Makers& makers,
     return interp::evaluate_allowed(call->program(), given_sets(judging, graph, node, *given), judging.options->profile, judging.limits(judging.options->node_seconds));
   };
   e.holds_true_value = !judging.options->profile.exactly_canonical();
+  e.closeness = rules_of(judging, node.op);
   e.second_opinion = opinions_of_call(judging, call, arguments);
   e.grounds = grounds_of_call(judging, call, arguments);
   if (alternatives.empty()) {
@@ -152,11 +159,13 @@ bool perhaps_unrounded(const std::set<std::string>& names, const std::string& na
 
 Verdict or_unrounded(const Judging& judging, const std::shared_ptr<const std::set<std::string>>& names, bool any, Verdict first,
                      const std::function<Verdict(const Judging&)>& judge) {
-  if (first.verdict != Class::Violation || !any || !judging.options->profile.admits(interp::Freedom::ExcessPrecision)) return first;
+  if ((first.verdict != Class::Violation && first.counts.let_through == 0) || !any || !judging.options->profile.admits(interp::Freedom::ExcessPrecision)) return first;
   Judging wider = judging;
   wider.handed_on = names;
   Verdict v = judge(wider);
   if (exit_status(v.verdict) != 0) return first;
+  // Of a rule of closeness, which does not ask how values are handed on: what it lets through is judged by what was.
+  if (first.verdict != Class::Violation) return v.counts.let_through < first.counts.let_through ? v : first;
   v.unrounded = true;
   return v;
 }
@@ -273,6 +282,7 @@ Expectation expect_graph(const Judging& judging, const std::shared_ptr<const Gra
     return **known;
   };
   e.holds_true_value = !judging.options->profile.exactly_canonical();
+  e.closeness = rules_of(judging, graph->nodes.size() == 1 ? graph->nodes[0].op : std::string());
   e.second_opinion = opinions_of_graph(judging, graph, inputs, readings, inside);
   return e;
 }

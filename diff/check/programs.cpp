@@ -56,7 +56,7 @@ std::optional<Data> run_with_bodies(const Judging& judging, const Graph& graph, 
 }
 
 std::shared_ptr<const Exhibit> exhibited(const Judging& judging, const Verdict& verdict, const std::shared_ptr<const Graph>& graph, const Data& inputs, const Data& outputs) {
-  if (!judging.options->keep_exhibits || (verdict.verdict != Class::Violation && verdict.verdict != Class::Lenient)) return nullptr;
+  if (!judging.options->keep_exhibits || verdict.by_rule || (verdict.verdict != Class::Violation && verdict.verdict != Class::Lenient)) return nullptr;
   Graph declared = *graph;
   for (std::size_t k = 0; k < declared.outputs.size() && k < outputs.size(); ++k)
     if (GraphValue& v = declared.values[static_cast<std::size_t>(declared.outputs[k])]; !v.type && outputs[k].is_present()) declare(v, outputs[k], false);

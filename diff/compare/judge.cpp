@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "diff/compare/closeness.h"
 #include "diff/compare/unordered.h"
 #include "diff/compare/verdict.h"
 #include "spec/core/counted.h"
@@ -151,13 +152,23 @@ private:
   Verdict compare() {
     v_ = {};
     outside_.clear();
+    let_through_ = refused_ = std::nullopt;
     open_extents_ = false;
     for (std::size_t k = 0; k < e_.canonical.size(); ++k) {
       if (!e_.canonical[k]) continue;
       if (k >= got_->size() || !(*got_)[k]) return of_class(Class::Failed, fmt::format("the output {} is missing", name(k)));
       if (!output(k)) return std::move(v_);
     }
-    if (v_.counts.outside > 0) {
+    if (let_through_) {
+      const SecondOpinion opinion = e_.second_opinion ? e_.second_opinion(let_through_->output, let_through_->position) : SecondOpinion{};
+      const std::int64_t at = let_through_->position;
+      const Examined x = examine(opinion, *allowed_[let_through_->output], at, e_.canonical[let_through_->output]->at(at), (*got_)[let_through_->output]->at(at), e_.holds_true_value);
+      v_.let_through = witness(*let_through_, opinion, x);
+      v_.own_fault = x.fault;
+    }
+    if (refused_) {
+      violation_of_rule();
+    } else if (v_.counts.outside > 0) {
       violation();
     } else if ((v_.counts.vacuous > 0 || open_extents_) && v_.counts.vacuous == v_.counts.elements) {
       v_.verdict = Class::Vacuous;
@@ -222,6 +233,7 @@ private:
 
   bool elements(std::size_t k, const Tensor& want, const Tensor& got) {
     const ElementType t = want.type();
+    const auto rule = e_.closeness ? e_.closeness(t) : std::nullopt;
     for (std::int64_t i = 0; i < want.size(); ++i) {
       const Bits a = want.at(i), b = got.at(i);
       const bool same = same_element(t, a, b);
@@ -230,6 +242,10 @@ private:
         continue;
       }
       if (!same && is_float(t) && !is_nan(t, a) && !is_nan(t, b)) v_.counts.worst_ulps = std::max(v_.counts.worst_ulps, distance_in_ulps(t, b, a));
+      if (rule && !same) {
+        by_rule(*rule, k, i, a, b);
+        continue;
+      }
       if (!allowed_ready_ && !fetch_allowed()) return false;
       const interp::AllowedTensor* set = k < allowed_.size() && allowed_[k] ? &*allowed_[k] : nullptr;  // a copy for each element would take quadratic time
       if (!set) return settled(Class::Undecided, fmt::format("no allowed set of the output {}", name(k)));
@@ -241,6 +257,46 @@ private:
       else outside(k, i, distance_to_set(*set, i, b));
     }
     return true;
+  }
+
+  // The rule decides; the sets, where they are known, say what it lets through and what it refuses.
+  void by_rule(const interp::Closeness& rule, std::size_t k, std::int64_t i, Bits canonical, Bits got) {
+    if (!allowed_ready_ && e_.allowed) {
+      if (auto sets = e_.allowed()) allowed_ = std::move(*sets);
+    }
+    allowed_ready_ = true;
+    const interp::AllowedTensor* set = k < allowed_.size() && allowed_[k] ? &*allowed_[k] : nullptr;
+    if (set && (set->type() != e_.canonical[k]->type() || set->extents() != e_.canonical[k]->extents())) set = nullptr;
+    if (set && (set->flags()[static_cast<std::size_t>(i)] & interp::Anything)) {
+      ++v_.counts.vacuous;
+      return;
+    }
+    const bool inside = set && set->contains(i, got);
+    const double away = strain(rule, e_.canonical[k]->type(), got, canonical);
+    if (away <= 1) {
+      ++v_.counts.allowed;
+      if (!set || inside) return;
+      ++v_.counts.let_through;
+      const Outside o{k, i, distance_to_set(*set, i, got)};
+      if (!let_through_ || o.distance > let_through_->distance) let_through_ = o;
+      return;
+    }
+    ++v_.counts.outside;
+    v_.counts.refused_inside += inside;
+    if (!refused_ || away > refused_->distance) refused_ = Outside{k, i, away}, refused_by_ = rule, refused_is_inside_ = inside, refused_has_set_ = set != nullptr;
+  }
+
+  void violation_of_rule() {
+    const Outside& o = *refused_;
+    const Tensor& want = *e_.canonical[o.output];
+    const Extents index = index_of(o.position, want.extents());
+    v_.verdict = Class::Violation;
+    v_.by_rule = true;
+    v_.reason = fmt::format("output {}{} is {}, canonical {}: farther from it than {}", name(o.output), index.empty() ? "" : ulpian::to_string(index),
+                            show_element(want.type(), (*got_)[o.output]->at(o.position)), show_element(want.type(), want.at(o.position)), in_words(refused_by_));
+    if (std::isfinite(o.distance)) v_.reason += fmt::format(" ({:.3g} times)", o.distance);
+    if (refused_has_set_) v_.reason += refused_is_inside_ ? "; the definition admits it" : "; the definition does not admit it either";
+    if (v_.counts.outside > 1) v_.reason += fmt::format(" (the worst of {}, {} of which the definition admits)", counted(v_.counts.outside, "element"), v_.counts.refused_inside);
   }
 
   bool fetch_allowed() {
@@ -352,6 +408,10 @@ private:
   const MaybeTensors* got_;
   Verdict v_;
   std::vector<Outside> outside_;
+  // By a rule of closeness: the element that is farthest outside of its set, and the one that is farthest from canonical.
+  std::optional<Outside> let_through_, refused_;
+  interp::Closeness refused_by_;
+  bool refused_is_inside_ = false, refused_has_set_ = false;
   std::vector<std::optional<interp::AllowedTensor>> allowed_;
   bool allowed_ready_ = false;
   bool open_extents_ = false;

@@ -553,5 +553,34 @@ TEST(Judge, WhereOneOfSeveralOperatorsIsFreeElementsAreJudgedOneByOne) {
   EXPECT_EQ(judge(e, answer(floats({1, 2, 3, 4}))).verdict, Class::Violation);
 }
 
+// A rule of closeness decides; the sets say what it lets through, and what it refuses although it is admitted.
+TEST(Judge, ByARuleOfCloseness) {
+  //                         equal  close, inside  close, outside  far, inside  far, outside
+  const Tensor canonical = floats({1, 1, 1, 1, 1});
+  const AllowedTensor sets = between({1, 0.95f, 1, 0.5f, 1}, {1, 1.05f, 1, 1.5f, 1});
+  Expectation e = expecting(canonical, sets);
+  e.closeness = [](ElementType type) { return type == ElementType::F32 ? std::optional(interp::Closeness{0.0625, 0.0625, 0}) : std::nullopt; };
+  Verdict v = judge(e, answer(floats({1, 1.03125f, 1.125f, 1.25f, 1.375f})));
+  EXPECT_EQ(v.verdict, Class::Violation);
+  EXPECT_TRUE(v.by_rule);
+  EXPECT_EQ(v.counts.equal, 1);
+  EXPECT_EQ(v.counts.allowed, 2);
+  EXPECT_EQ(v.counts.outside, 2);
+  EXPECT_EQ(v.counts.let_through, 1);
+  EXPECT_EQ(v.counts.refused_inside, 1);
+  ASSERT_TRUE(v.let_through);
+  EXPECT_EQ(v.let_through->index, Extents{2});
+  EXPECT_NE(v.reason.find("[4]"), std::string::npos) << v.reason;
+  v = judge(e, answer(floats({1, 1.03125f, 1.125f, 1, 1})));
+  EXPECT_EQ(v.verdict, Class::Conforms);
+  EXPECT_EQ(v.counts.let_through, 1);
+  // Without sets the rule decides all the same, and of a type of which it says nothing the sets do.
+  e.allowed = [] { return Result<std::vector<std::optional<AllowedTensor>>>(diagnostic(ErrorKind::Limit, "no time")); };
+  EXPECT_EQ(judge(e, answer(floats({1, 1.03125f, 1, 1, 1}))).verdict, Class::Conforms);
+  EXPECT_EQ(judge(e, answer(floats({1, 1.25f, 1, 1, 1}))).verdict, Class::Violation);
+  e.closeness = [](ElementType) { return std::optional<interp::Closeness>(); };
+  EXPECT_EQ(judge(e, answer(floats({1, 1.03125f, 1, 1, 1}))).verdict, Class::Undecided);
+}
+
 }  // namespace
 }  // namespace ulpian::diff

@@ -129,6 +129,8 @@ void Counts::add(const Counts& other) {
   allowed += other.allowed;
   vacuous += other.vacuous;
   outside += other.outside;
+  let_through += other.let_through;
+  refused_inside += other.refused_inside;
   random += other.random;
   worst_ulps = std::max(worst_ulps, other.worst_ulps);
 }

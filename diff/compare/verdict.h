@@ -87,6 +87,8 @@ struct Counts {
   std::int64_t allowed = 0;    // else inside the allowed set, which does not admit everything
   std::int64_t vacuous = 0;    // the set admits everything
   std::int64_t outside = 0;
+  // Of a profile with a rule of closeness: by the sets outside although the rule lets them through; inside although it refuses them.
+  std::int64_t let_through = 0, refused_inside = 0;
   std::int64_t random = 0;     // of the allowed: only the range of a distribution was asked
   double worst_ulps = 0;       // distance to canonical, over elements where both are numbers; an infinity counts as 2^(e_max+1)
 
@@ -122,6 +124,8 @@ struct Verdict {
   bool refused_by_both = false;
   // The backend refused, or failed with an error of its own, where the standard leaves open what comes out.
   bool refused_undefined = false;
+  std::optional<Witness> let_through;    // of a rule of closeness: the element that is farthest outside of its set
+  bool by_rule = false;                  // a violation of such a rule: no set says so
   std::optional<Deviations> deviations;  // of a violation, where they were looked for
 };
 
@@ -152,6 +156,8 @@ struct Expectation {
   std::function<Result<std::vector<std::optional<interp::AllowedTensor>>>()> allowed;
   std::vector<std::string> names;
   std::vector<std::optional<Clause>> clauses;                 // by tensor, where they are known
+  // Where outputs of a type are judged by closeness to canonical, how close.
+  std::function<std::optional<interp::Closeness>(ElementType)> closeness;
   // Other meanings that the standard leaves open for the operator as a whole (a static `one of`): it conforms under one of them, or not.
   std::vector<std::function<Expectation()>> others;
   std::string reading;         // of one of `others`, why it may be read so; empty: the standard leaves it open

@@ -154,7 +154,9 @@ private:
       if (t.kind != core::TermKind::Primitive || !(is_float(t.type) || t.type == ElementType::R)) continue;
       const auto primitive = static_cast<Primitive>(t.operation);
       const ElementType type = is_float(t.type) ? t.type : ElementType::F32;
-      if (const double ulp = options_.profile.ulp(primitive, type); ulp != 0.5) ulps_[{std::string(name_of(primitive)), std::string(name_of(type))}] = ulp;
+      const interp::FunctionError error = options_.profile.error(primitive, type);
+      if (error.ulps != 0.5) ulps_[{std::string(name_of(primitive)), std::string(name_of(type))}] = error.ulps;
+      if (error.per_argument != 0 || error.absolute > options_.profile.function_error()) not_bounded_ = fmt::format("the profile's error of {} is more than a number of ULP", name_of(primitive));
     }
   }
 

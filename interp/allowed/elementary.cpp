@@ -310,20 +310,26 @@ Lanes domain(P p, const Lanes& v) {
 
 namespace {
 
-// An absolute error besides: of an implementation that approximates a function's shape, not its small values.
-Lanes apart_by(double error, Lanes v) {
-  if (error == 0) return v;
+// What a profile admits besides a number of ulp: an absolute error, of an implementation that approximates a function's shape and not its small values;
+// and so many ulp for each unit of the argument's magnitude, of one that reduces it in the type.
+Lanes apart_by(const FunctionError& error, const FloatFormat& unit, const Lanes& x, Lanes v) {
+  if (error.absolute == 0 && error.per_argument == 0) return v;
   v.widen();
   for (std::size_t k = 0; k < index(v.n); ++k) {
     double &lo = v.lo[k], &hi = v.hi[k];
+    double apart = error.absolute;
+    if (error.per_argument != 0) {
+      const double reach = std::fmax(std::fabs(x.lo[k]), std::fabs(x.high(static_cast<std::int64_t>(k)))), size = std::fmax(finite(lo) ? std::fabs(lo) : 0, finite(hi) ? std::fabs(hi) : 0);
+      if (finite(reach)) apart += error.per_argument * reach * ulp_of(unit, size);
+    }
     if (v.type == ElementType::R || v.type == ElementType::F64) {
-      if (finite(lo)) lo = below(lo - error);
-      if (finite(hi)) hi = above(hi + error);
+      if (finite(lo)) lo = below(lo - apart);
+      if (finite(hi)) hi = above(hi + apart);
       continue;
     }
     with_float(v.type, [&]<ElementType T>() {
-      if (finite(lo)) lo = ceiling_of<T>(lo - error);
-      if (finite(hi)) hi = floor_of<T>(hi + error);
+      if (finite(hi)) hi = hi + apart > to_double(T, largest_finite(T)) && has_infinity(T) ? Infinity : floor_of<T>(hi + apart);
+      if (finite(lo)) lo = ceiling_of<T>(lo - apart);
     });
   }
   return v;
@@ -334,10 +340,11 @@ Lanes apart_by(double error, Lanes v) {
 Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
   const ElementType type = a[0]->type;
   const ElementType unit = type == ElementType::R ? rules.real_unit : type;
-  const double ulps = rules.profile->ulp(p, unit);
+  const FunctionError error = rules.profile->error(p, unit);
+  const double ulps = error.ulps;
   if (type != ElementType::R) {
     const Lanes x = of_members(*a[0]);
-    return apart_by(rules.profile->function_error(), a.size() == 2 ? two_arguments(p, type, ulps, rules.rounds, domain(p, x), domain(p, of_members(*a[1]))) : one_argument(p, type, ulps, rules.rounds, x));
+    return apart_by(error, format_of(unit), x, a.size() == 2 ? two_arguments(p, type, ulps, rules.rounds, domain(p, x), domain(p, of_members(*a[1]))) : one_argument(p, type, ulps, rules.rounds, x));
   }
   // Over the reals: doubles, one ulp of f64 for their own error, and the tolerance of the type an implementation computes in.
   Lanes as_double[2];
@@ -353,7 +360,7 @@ Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
     if (finite(lo)) out.lo[k] = std::fmin(lo - (ulps + 1) * ulp_of(f, lo), reach_below(f, ulps + 1, lo, hi));
     if (finite(hi)) out.hi[k] = std::fmax(hi + (ulps + 1) * ulp_of(f, hi), -reach_below(f, ulps + 1, -hi, -lo));
   }
-  return apart_by(rules.profile->function_error(), std::move(out));
+  return apart_by(error, f, *a[0], std::move(out));
 }
 
 }  // namespace ulpian::interp::allowed

@@ -60,9 +60,45 @@ std::string known_freedoms() {
   return "there are " + all;
 }
 
-double Profile::ulp(Primitive p, ElementType type) const {
-  const double own = ulps_ ? (*ulps_)[place_of(p, type)] : 0.5;
-  return row_of(p).kind == PrimitiveKind::Elementary ? std::max(own, all_functions_) : own;
+FunctionError Profile::error(Primitive p, ElementType type) const {
+  FunctionError own = errors_ ? (*errors_)[place_of(p, type)] : FunctionError{};
+  if (row_of(p).kind != PrimitiveKind::Elementary) return own;
+  own.ulps = std::max(own.ulps, all_functions_);
+  own.absolute = std::max(own.absolute, function_error_);
+  return own;
+}
+
+std::string in_words(const Closeness& rule) {
+  std::string out;
+  const auto more = [&](double x, const char* what) {
+    if (x != 0) out += fmt::format("{}{:g} {}", out.empty() ? "" : ", ", x, what);
+  };
+  more(rule.relative, "relative");
+  more(rule.absolute, "absolute");
+  more(rule.ulps, "ULP");
+  return out.empty() ? "equal" : out;
+}
+
+std::optional<Closeness> Profile::rule(std::string_view op, ElementType type) const {
+  if (!rules_) return std::nullopt;
+  for (std::size_t k = rules_->size(); k-- > 0;) {
+    const Rule& r = (*rules_)[k];
+    const auto has = [](const auto& all, const auto& one) { return all.empty() || std::ranges::find(all, one) != all.end(); };
+    if (has(r.types, type) && has(r.operators, op)) return r.closeness;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Profile::rules_in_words() const {
+  std::vector<std::string> out;
+  if (!rules_) return out;
+  for (const Rule& r : *rules_) {
+    std::string text = in_words(r.closeness);
+    for (std::size_t k = 0; k < r.types.size(); ++k) text += (k ? ", " : " on ") + std::string(ulpian::name_of(r.types[k]));
+    for (std::size_t k = 0; k < r.operators.size(); ++k) text += (k ? ", " : ": ") + r.operators[k];
+    out.push_back(std::move(text));
+  }
+  return out;
 }
 
 Profile Profile::with(std::span<const Freedom> more) const {
@@ -155,7 +191,8 @@ public:
     }
     p.name_ = d.name;
     p.doc_ = d.doc;
-    if (d.exactly && (!d.from.empty() || !d.admitted.empty() || !d.bounds.empty() || d.function_error != 0))
+    p.base_ = d.from;
+    if (d.exactly && (!d.from.empty() || !d.admitted.empty() || !d.bounds.empty() || !d.rules.empty() || d.function_error != 0))
       return wrong(d.place, fmt::format("profile {} is exactly the canonical value, and admits more", d.name), "exactly stands alone");
     p.exactly_ = p.exactly_ || d.exactly;
     if (p.exactly_ && !d.exactly) return wrong(d.from_place, fmt::format("profile {} cannot add to {}, which admits the canonical value alone", d.name, d.from), {});
@@ -165,20 +202,37 @@ public:
       p.admitted_ |= std::uint32_t{1} << static_cast<int>(*f);
     }
     p.function_error_ = std::max(p.function_error_, d.function_error);
-    if (d.bounds.empty()) return p;
-    auto ulps = p.ulps_ ? *p.ulps_ : std::vector<double>(PrimitiveCount * Types, 0.5);
-    for (const auto& b : d.bounds) {
+    const auto float_types = [&](const std::vector<language::ProfileDefinition::Name>& names, bool integers) -> Result<std::set<ElementType>> {
       std::set<ElementType> types;
-      for (const auto& t : b.types) {
+      for (const auto& t : names) {
         if (t.text == "narrower") {
           for (std::size_t k = 0; k < Types; ++k)
             if (const auto e = static_cast<ElementType>(k); is_float(e) && bits_of(e) < 32) types.insert(e);
-        } else if (const auto e = element_type_named(t.text); e && is_float(*e)) {
+        } else if (const auto e = element_type_named(t.text); e && (is_float(*e) || (integers && is_integer(*e)))) {
           types.insert(*e);
         } else {
-          return wrong(t.place, fmt::format("{} is no float type", t.text), "f64, f32, narrower (all that are narrower than f32), or one of these: f16, bf16, ...");
+          return wrong(t.place, fmt::format("{} is no {}type", t.text, integers ? "" : "float "), "f64, f32, narrower (all floats that are narrower than f32), or one of these: f16, bf16, ...");
         }
       }
+      return types;
+    };
+    if (!d.rules.empty()) {
+      auto rules = p.rules_ ? *p.rules_ : std::vector<Profile::Rule>();
+      for (const auto& c : d.rules) {
+        auto types = float_types(c.types, true);
+        if (!types) return std::move(types).error();
+        Profile::Rule r{{c.relative, c.absolute, c.ulps}, {types->begin(), types->end()}, {}};
+        for (const auto& op : c.operators) r.operators.push_back(op.text);
+        rules.push_back(std::move(r));
+      }
+      p.rules_ = std::make_shared<const std::vector<Profile::Rule>>(std::move(rules));
+    }
+    if (d.bounds.empty()) return p;
+    auto errors = p.errors_ ? *p.errors_ : std::vector<FunctionError>(PrimitiveCount * Types);
+    for (const auto& b : d.bounds) {
+      auto named_types = float_types(b.types, false);
+      if (!named_types) return std::move(named_types).error();
+      std::set<ElementType> types = std::move(*named_types);
       if (b.types.empty())
         for (std::size_t k = 0; k < Types; ++k)
           if (is_float(static_cast<ElementType>(k))) types.insert(static_cast<ElementType>(k));
@@ -193,14 +247,21 @@ public:
           if (!named) named = primitive_named(f.text, 2);
           if (!named || !has_tolerance(*named))
             return wrong(f.place, fmt::format("{} is no function that may have an error", f.text), "\"/\", reciprocal, sqrt, the elementary functions by name, or functions for all of these");
+          if ((b.absolute != 0 || b.per_argument != 0) && row_of(*named).kind != PrimitiveKind::Elementary)
+            return wrong(f.place, fmt::format("the error of {} is a number of ulp", f.text), "absolute errors, and ulp by the argument, are of elementary functions");
+          if (b.per_argument != 0 && row_of(*named).arity == 2) return wrong(f.place, fmt::format("{} has two arguments", f.text), "ulp by the argument are of functions of one");
           primitives.push_back(*named);
         }
         for (Primitive one : primitives) functions.insert(one);
       }
       for (Primitive one : functions)
-        for (ElementType t : types) ulps[place_of(one, t)] = b.ulps;
+        for (ElementType t : types) {
+          FunctionError& e = errors[place_of(one, t)];
+          if (b.absolute != 0) e.absolute = b.absolute;
+          else e.ulps = b.ulps, e.per_argument = row_of(one).arity == 2 ? 0 : b.per_argument;
+        }
     }
-    p.ulps_ = std::make_shared<const std::vector<double>>(std::move(ulps));
+    p.errors_ = std::make_shared<const std::vector<FunctionError>>(std::move(errors));
     return p;
   }
 };

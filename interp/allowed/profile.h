@@ -42,6 +42,21 @@ std::string_view meaning_of(Freedom f);    // in a few words
 std::optional<Freedom> freedom_named(std::string_view name);
 std::string known_freedoms();              // "there are sum_zero_signs, ...", to help who wrote another name
 
+// How far a primitive may be off on an element type, from the real value: in units in the last place of the result (0.5: correctly rounded). Of
+// elementary functions so many more for each unit of the argument's magnitude, and by an absolute error besides.
+struct FunctionError {
+  double ulps = 0.5, per_argument = 0, absolute = 0;
+  bool is_rounding() const { return ulps <= 0.5 && per_argument == 0 && absolute == 0; }
+};
+
+// Someone else's rule: an output may be as far from the canonical value as one of these says, whatever the sets hold. The first two together:
+// |got - canonical| <= absolute + relative |canonical|.
+struct Closeness {
+  double relative = 0, absolute = 0, ulps = 0;
+};
+
+std::string in_words(const Closeness& rule);  // `0.001 relative, 1e-07 absolute`
+
 class Profile {
 public:
   Profile() = default;
@@ -50,12 +65,19 @@ public:
   // The canonical value only, so that the true value need not be a member.
   bool exactly_canonical() const { return exactly_; }
   // Error of one primitive on one element type, in units in the last place of the result; 0.5 is correctly rounded.
-  double ulp(Primitive primitive, ElementType type) const;
+  double ulp(Primitive primitive, ElementType type) const { return error(primitive, type).ulps; }
+  FunctionError error(Primitive primitive, ElementType type) const;
   bool admits(Freedom f) const { return (admitted_ >> static_cast<int>(f) & 1) != 0; }
   bool deviates() const { return (admitted_ >> static_cast<int>(FirstDeviation)) != 0; }
 
-  // Besides, the absolute error of an elementary function.
+  // Of every elementary function besides, absolute.
   double function_error() const { return function_error_; }
+  // Whether it judges by closeness to the canonical value where it says so; its sets then tell what that rule lets through, and refuses.
+  bool has_rules() const { return rules_ != nullptr; }
+  // Of outputs of this type of this operator (of several together: ""); nothing where it says nothing.
+  std::optional<Closeness> rule(std::string_view op, ElementType type) const;
+  std::vector<std::string> rules_in_words() const;  // one line each, later ones count
+  const std::string& base() const { return base_; }  // the profile it adds to, as it was named; empty: none
 
   // As this, admitting more. `within`: elementary functions off by so many ULP, where that is more; `apart`: by so much.
   Profile with(std::span<const Freedom> more) const;
@@ -65,11 +87,17 @@ public:
 
 private:
   friend class ProfileReader;
-  std::string name_, doc_;
+  struct Rule {
+    Closeness closeness;
+    std::vector<ElementType> types;      // none: all
+    std::vector<std::string> operators;  // none: all
+  };
+  std::string name_, doc_, base_;
   bool exactly_ = false;
   std::uint32_t admitted_ = 0;
   double all_functions_ = 0.5, function_error_ = 0;
-  std::shared_ptr<const std::vector<double>> ulps_;  // by primitive, then by element type; none: all correctly rounded
+  std::shared_ptr<const std::vector<FunctionError>> errors_;  // by primitive, then by element type; none: all correctly rounded
+  std::shared_ptr<const std::vector<Rule>> rules_;
 };
 
 std::optional<Profile> profile_named(std::string_view name);  // "standard", "strict", "accurate", "canonical"

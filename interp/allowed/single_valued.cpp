@@ -28,7 +28,7 @@ bool is_free(const core::Program& p, TermId id, const Profile& profile, bool unr
       if (is_complex(type)) return static_cast<Primitive>(t.operation) == Primitive::Multiply;
       const auto operation = static_cast<Primitive>(t.operation);
       const bool elementary = row_of(operation).kind == PrimitiveKind::Elementary;
-      if (is_float(type) && profile.function_error() > 0 && elementary) return true;
+      if (is_float(type) && elementary && !profile.error(operation, type).is_rounding()) return true;
       // A division or root of a narrow type may be one of f32 whose result is rounded.
       if (is_float(type) && bits_of(type) < 32 && !elementary && profile.ulp(operation, ElementType::F32) > 0.5) return true;
       return is_float(type) && profile.ulp(operation, type) > 0.5;

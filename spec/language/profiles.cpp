@@ -1,5 +1,7 @@
 #include "spec/language/profiles.h"
 
+#include <algorithm>
+
 #include "spec/language/cursor.h"
 #include "spec/numbers/exact.h"
 
@@ -53,21 +55,65 @@ private:
         auto more = names("what is admitted");
         p.admitted.insert(p.admitted.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
       } else if (take("within")) {
-        if (peek().kind == TokenKind::Number && at("absolute", 1)) p.function_error = absolute();
+        if (peek().kind == TokenKind::Number && at("absolute", 1)) absolute(p);
         else p.bounds.push_back(bound());
-      } else fail("'doc', 'exactly', 'admit', 'within' or '}'");
+      } else if (take("close")) {
+        p.rules.push_back(closeness());
+      } else fail("'doc', 'exactly', 'admit', 'within', 'close' or '}'");
       take(";");
     }
     return p;
   }
 
-  double absolute() {
+  // Of all functions, or of some.
+  void absolute(ProfileDefinition& p) {
     const auto error = Exact::parse(peek().text);
     const double e = error ? error->to_double() : 0;
     if (!(e > 0 && e <= 1)) fail("an error above 0, at most 1");
     next();
     next();
-    return e;
+    if (!at("on") && !at(":")) {
+      p.function_error = std::max(p.function_error, e);
+      return;
+    }
+    ProfileDefinition::Bound b;
+    b.absolute = e;
+    functions(b);
+    p.bounds.push_back(std::move(b));
+  }
+
+  double number(double least, double most, const char* what) {
+    const auto x = peek().kind == TokenKind::Number ? Exact::parse(peek().text) : std::nullopt;
+    const double value = x && x->is_finite() ? x->to_double() : -1;
+    if (!(value >= least && value <= most)) fail(what);
+    next();
+    return value;
+  }
+
+  void functions(ProfileDefinition::Bound& b) {
+    if (take("on")) b.types = names("an element type, or narrower");
+    expect(":");
+    b.functions = names("the name of a function");
+  }
+
+  ProfileDefinition::Closeness closeness() {
+    ProfileDefinition::Closeness c;
+    do {
+      const double x = number(0, 0x1p52, "how far from the canonical value: a number, and then relative, absolute or ulp");
+      if (take("relative")) c.relative = x;
+      else if (take("absolute")) c.absolute = x;
+      else if (take("ulp")) c.ulps = x;
+      else fail("'relative', 'absolute' or 'ulp'");
+    } while (peek().kind == TokenKind::Number);
+    if (take("on")) c.types = names("an element type, or narrower");
+    if (take(":")) {
+      do {
+        auto op = name("the name of an operator");
+        while (take(".")) op.text += "." + name("the operator's name").text;
+        c.operators.push_back(std::move(op));
+      } while (take(","));
+    }
+    return c;
   }
 
   ProfileDefinition::Bound bound() {
@@ -76,10 +122,13 @@ private:
     if (!ulps || !ulps->is_finite() || !(*ulps <= Exact(std::int64_t{1} << 52)) || *ulps < Exact::ratio(1, 2)) fail("a number of units in the last place, from 0.5 (correctly rounded) to 2^52");
     b.ulps = ulps->to_double();
     next();
+    if (take("+")) {
+      b.per_argument = number(0, 0x1p20, "so many ulp more for each unit of the argument's magnitude");
+      expect("*");
+      expect("argument");
+    }
     expect("ulp");
-    if (take("on")) b.types = names("an element type, or narrower");
-    expect(":");
-    b.functions = names("the name of a function");
+    functions(b);
     return b;
   }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "spec/core/counted.h"
 #include "spec/numbers/format.h"
 #include "tools/ulpian/command.h"
 #include "tools/ulpian/printable.h"
@@ -43,6 +44,23 @@ json to_json(const diff::Grounds& g) {
   return j;
 }
 
+json to_json(const diff::Witness& w) {
+  json x{{"output", w.output_name}, {"index", w.index}, {"type", name_of(w.type)}, {"got_bits", w.got}, {"canonical_bits", w.canonical},
+         {"got", diff::show_element(w.type, w.got)}, {"canonical", diff::show_element(w.type, w.canonical)}, {"allowed", w.allowed}};
+  if (w.clause) x["clause"] = {{"file", w.clause->place.file}, {"line", w.clause->place.line}, {"text", w.clause->text}};
+  if (std::isfinite(w.distance)) x["ulps_outside"] = w.distance;
+  if (w.grounds) x["grounds"] = to_json(*w.grounds);
+  if (!w.why_no_true_value.empty()) x["why_no_true_value"] = w.why_no_true_value;
+  if (!w.true_value.empty()) {
+    x["true_value"] = w.true_value;
+    if (w.of_region) x["true_value_of_region"] = true;
+    x["got_from_true_ulps"] = finite(w.got_from_true);
+    x["allowed_from_true_ulps"] = finite(w.allowed_from_true);
+  }
+  return x;
+}
+
+
 json to_json(const diff::Verdict& v, const Explained* explained) {
   json j{{"class", name_of(v.verdict)},
          {"elements", v.counts.elements},
@@ -52,6 +70,9 @@ json to_json(const diff::Verdict& v, const Explained* explained) {
          {"outside", v.counts.outside},
          {"worst_ulps", finite(v.counts.worst_ulps)}};
   if (v.counts.random) j["random"] = v.counts.random;
+  if (v.counts.let_through) j["let_through"] = v.counts.let_through;
+  if (v.counts.refused_inside) j["refused_inside"] = v.counts.refused_inside;
+  if (v.by_rule) j["by_rule"] = true;
   if (!v.reason.empty()) j["reason"] = v.reason;
   if (v.unrounded) j["excess_precision"] = true;
   if (v.refused_by_both) j["refused_by_both"] = true;
@@ -69,21 +90,8 @@ json to_json(const diff::Verdict& v, const Explained* explained) {
     if (!explained->script.empty()) x["script"] = explained->script;
     if (!explained->note.empty()) x["note"] = explained->note;
   }
-  if (v.witness) {
-    const diff::Witness& w = *v.witness;
-    json& x = j["witness"] = {{"output", w.output_name}, {"index", w.index}, {"type", name_of(w.type)}, {"got_bits", w.got}, {"canonical_bits", w.canonical},
-                              {"got", diff::show_element(w.type, w.got)}, {"canonical", diff::show_element(w.type, w.canonical)}, {"allowed", w.allowed}};
-    if (w.clause) x["clause"] = {{"file", w.clause->place.file}, {"line", w.clause->place.line}, {"text", w.clause->text}};
-    if (std::isfinite(w.distance)) x["ulps_outside"] = w.distance;
-    if (w.grounds) x["grounds"] = to_json(*w.grounds);
-    if (!w.why_no_true_value.empty()) x["why_no_true_value"] = w.why_no_true_value;
-    if (!w.true_value.empty()) {
-      x["true_value"] = w.true_value;
-      if (w.of_region) x["true_value_of_region"] = true;
-      x["got_from_true_ulps"] = finite(w.got_from_true);
-      x["allowed_from_true_ulps"] = finite(w.allowed_from_true);
-    }
-  }
+  if (v.witness) j["witness"] = to_json(*v.witness);
+  if (v.let_through) j["let_through_witness"] = to_json(*v.let_through);
   return j;
 }
 
@@ -131,6 +139,7 @@ void print_table(const diff::ModelCheck& m, bool colour) {
       if (severity(c) > severity(worst)) worst = c;
     }
     if (r.refused) verdict += r.refused == r.calls ? " (refused by both)" : fmt::format(" ({} refused by both)", r.refused);
+    if (r.counts.let_through) verdict += fmt::format(" ({} let through)", r.counts.let_through);
     if (r.counts.vacuous) verdict += fmt::format(" ({} vacuous)", r.counts.vacuous);
     if (r.counts.random) verdict += fmt::format(" ({} random: by range only)", r.counts.random);
     fmt::print(Line, one_line(op.size() > 28 ? op.substr(0, 25) + "..." : op), r.calls, r.counts.elements, percent(r.counts.equal, r.counts.elements), percent(r.counts.allowed, r.counts.elements),
@@ -181,6 +190,7 @@ void print_verdict(const diff::Verdict& v, const char* indent, const Explained* 
     const diff::Clause& c = *v.witness->clause;
     fmt::print("{}by {}:{}{}\n", indent, one_line(c.place.file), c.place.line, c.text.empty() ? "" : ": " + one_line(c.text.size() > 200 ? c.text.substr(0, 200) + "..." : c.text));
   }
+  if (v.let_through) fmt::print("{}let through{}: {}\n", indent, v.counts.let_through > 1 ? fmt::format(", the worst of {} elements", v.counts.let_through) : "", one_line(to_string(*v.let_through)));
   if (v.witness && v.witness->grounds) print_grounds(*v.witness, indent);
   if (v.deviations) print_deviations(*v.deviations, indent);
   if (explained) print_explained(*explained, indent);
@@ -207,7 +217,7 @@ const diff::KnownFault* known_fault(const BackendFacts& facts, const std::string
 }
 
 bool worth_telling(const diff::Verdict& v, bool all) {
-  if (v.refused_by_both) return true;
+  if (v.refused_by_both || v.let_through) return true;
   return v.verdict != diff::Class::Conforms && (v.verdict != diff::Class::Vacuous || all);
 }
 
@@ -272,8 +282,20 @@ std::string verdict_in_words(const diff::ModelCheck& m) {
   }
 }
 
+// Of a profile that judges by closeness: what its rule and the sets disagree on.
+std::string rule_in_words(const diff::ModelCheck& m) {
+  diff::Counts counts;
+  for (const diff::NodeCheck& n : m.nodes) counts.add(n.verdict.counts);
+  for (const diff::RegionCheck& r : m.regions) counts.add(r.verdict.counts);
+  if (m.nodes.empty() && m.regions.empty()) counts = m.whole.counts;
+  std::string text;
+  if (counts.let_through) text += fmt::format("; its rule lets {} through that the definitions do not admit", counted(counts.let_through, "element"));
+  if (counts.refused_inside) text += fmt::format("; its rule refuses {} that the definitions admit", counted(counts.refused_inside, "element"));
+  return text;
+}
+
 std::string headline(const diff::ModelCheck& m) {
-  std::string text = verdict_in_words(m);
+  std::string text = verdict_in_words(m) + rule_in_words(m);
   if (m.nodes.empty()) return m.whole.counts.vacuous && m.overall() != diff::Class::Vacuous ? text + fmt::format(" ({} of {} elements vacuous)", m.whole.counts.vacuous, m.whole.counts.elements) : text;
   std::size_t conforming = 0, refused = 0, vacuous = 0, unrounded = 0, own_faults = !m.whole.own_fault.empty();
   for (const diff::NodeCheck& n : m.nodes) {

@@ -28,7 +28,11 @@ Result<std::vector<interp::Profile>> profiles_of(const std::string& name) {
   return interp::read_profiles({name, std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size())});
 }
 
-std::string number(double ulps) { return ulps == 0.5 ? "correctly rounded" : fmt::format("{:g} ULP", ulps); }
+std::string in_words(const interp::FunctionError& e) {
+  std::string text = e.ulps == 0.5 && e.per_argument == 0 ? "correctly rounded" : e.per_argument == 0 ? fmt::format("{:g} ULP", e.ulps) : fmt::format("{:g} + {:g} |argument| ULP", e.ulps, e.per_argument);
+  if (e.absolute != 0) text += fmt::format(" and {:g} absolute", e.absolute);
+  return text;
+}
 
 // Functions of the same errors together, as `2 ULP on narrower; 3 ULP on f32, f64: exp, log`.
 std::map<std::string, std::vector<std::string>> errors_of(const interp::Profile& p) {
@@ -37,19 +41,24 @@ std::map<std::string, std::vector<std::string>> errors_of(const interp::Profile&
     const auto f = static_cast<Primitive>(k);
     if (row_of(f).kind != PrimitiveKind::Elementary && f != Primitive::Divide && f != Primitive::Reciprocal && f != Primitive::SquareRoot) continue;
     // Types of the same error together; f16 stands for all that are narrower, where these are alike.
-    std::map<double, std::string> types;
+    std::map<std::string, std::string> types;
+    const auto error_on = [&](ElementType type) {
+      interp::FunctionError e = p.error(f, type);
+      if (e.absolute == p.function_error()) e.absolute = 0;  // told of once for all
+      return in_words(e);
+    };
     bool one = true;
     for (int t = 0; t < ElementTypeCount; ++t) {
       const auto type = static_cast<ElementType>(t);
       if (!is_float(type)) continue;
       const bool narrow = bits_of(type) < 32;
-      if (narrow && type != ElementType::F16 && p.ulp(f, type) == p.ulp(f, ElementType::F16)) continue;
-      std::string& list = types[p.ulp(f, type)];
+      if (narrow && type != ElementType::F16 && error_on(type) == error_on(ElementType::F16)) continue;
+      std::string& list = types[error_on(type)];
       list += fmt::format("{}{}", list.empty() ? "" : ", ", type == ElementType::F16 ? "narrower" : name_of(type));
       one = one && types.size() == 1;
     }
     std::string all;
-    for (const auto& [ulps, list] : types) all += one ? number(ulps) : fmt::format("{}{} on {}", all.empty() ? "" : "; ", number(ulps), list);
+    for (const auto& [error, list] : types) all += one ? error : fmt::format("{}{} on {}", all.empty() ? "" : "; ", error, list);
     out[all].emplace_back(name_of(f));
   }
   return out;
@@ -71,6 +80,7 @@ void print(const interp::Profile& p) {
     fmt::print("  {}:", error);
     fmt::print(" {}\n", fmt::join(functions, ", "));
   }
+  for (const std::string& rule : p.rules_in_words()) fmt::print("  judges by closeness: {}\n", printable(rule));
   if (p.function_error() > 0) fmt::print("  functions besides within {:g} absolute\n", p.function_error());
 }
 
@@ -88,6 +98,7 @@ int profiles(const std::string& name, const Common& common) {
     for (const interp::Profile& p : all) {
       json j{{"name", p.name()}, {"doc", p.doc()}, {"exactly_canonical", p.exactly_canonical()}, {"admits", freedoms_of(p)}};
       if (!p.exactly_canonical()) j["errors"] = errors_of(p);
+      if (p.has_rules()) j["close"] = p.rules_in_words();
       if (p.function_error() > 0) j["function_error"] = p.function_error();
       out.push_back(std::move(j));
     }
