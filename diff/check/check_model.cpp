@@ -69,6 +69,23 @@ void add_diagnostics(const Judging& judging, const Graph& graph, interp::Session
   if (far || out.whole.verdict == Class::IllConditioned) out.conditioning = conditioning_of(judging, graph, inputs, seconds - std::chrono::duration<double>(Clock::now() - start).count());
 }
 
+// Adds what passes until it is stopped or gone.
+class Timer {
+public:
+  explicit Timer(double& seconds) : seconds_(&seconds) {}
+  ~Timer() { stop(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  void stop() {
+    if (seconds_) *seconds_ += std::chrono::duration<double>(Clock::now() - start_).count();
+    seconds_ = nullptr;
+  }
+
+private:
+  double* seconds_;
+  Clock::time_point start_ = Clock::now();
+};
+
 class Checker {
 public:
   Checker(std::shared_ptr<const language::Specification> specification, std::shared_ptr<const Graph> graph, Backend& backend, const CheckOptions& options)
@@ -247,12 +264,18 @@ private:
       if (!got[k]) out.exposure = Exposure::Alone;
     }
     if (exposure == Exposure::Alone) out.exposure = Exposure::Alone;
+    Timer canonical(out_.times.canonical);
     const Expectation expected = expect(n);
+    canonical.stop();
     const bool in_place = out.exposure == Exposure::InPlace;
+    Timer verdict(out_.times.verdicts);
     out.verdict = in_place ? judge_in_place(judging_, n, expected, got) : alone(n, expected, got);
+    verdict.stop();
+    Timer deviations(out_.times.deviations);
     find_deviations(judging_, out.verdict, [&](const Judging& judging) {
       return in_place ? judge_in_place(judging, n, expect(n, judging), got) : judge_listed(node, expect(n, judging), got);
     });
+    deviations.stop();
     if (has_body(node) && exit_status(out.verdict.verdict) != 0) look_inside(n, got, out);
     if (judging_.options->keep_exhibits && exit_status(out.verdict.verdict) == 1) {
       const Part part = one_node(graph_, static_cast<int>(n), [&](ValueId id) { return &*values_[at(id)]; });
@@ -405,6 +428,7 @@ private:
     out_.transfers = transfers_ && all;
     if (!out_.transfers) {
       done_ = 0;
+      const Timer regions(out_.times.regions);
       judge_by_regions({judging_, graph_ptr_, &backend_, model_, functions_inlined_, given_, inputs, &uncut, discrete_}, out_);
       return;
     }

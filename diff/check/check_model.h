@@ -86,6 +86,14 @@ struct Conditioning {
   std::vector<Operator> operators;  // where the distance grows most
 };
 
+// Where the time of a check went, in seconds.
+struct CheckTimes {
+  double canonical = 0;   // what operators should have answered, each on what it was given
+  double verdicts = 0;    // comparing, and allowed sets where something differs; second opinions included
+  double deviations = 0;
+  double regions = 0;     // of the uncut model, the backend's runs included
+};
+
 struct ModelCheck {
   std::string backend, backend_version;
   std::string profile;
@@ -100,6 +108,7 @@ struct ModelCheck {
   std::optional<FromCanonical> from_canonical;  // the uncut model's outputs: no verdict, but something to go by
   std::optional<Conditioning> conditioning;     // where those are nothing like the canonical ones, or the sets too wide to tell
   int restarts = 0;
+  CheckTimes times;
   Class overall() const;    // the worst; vacuous only if the whole is
   // By which all that does not conform would.
   std::optional<DeviationSet> least_deviations() const;
