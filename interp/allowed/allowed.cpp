@@ -57,6 +57,8 @@ Result<Sets> run(allowed::Equations& equations, const core::Program& p, std::spa
     }
   for (const core::Condition& c : p.requirements)
     if (!equations.truth(c).can_be_true) return of_condition(p, c, ErrorKind::Requirement);
+  allowed::Evaluator& evaluator = equations.evaluator();
+  if (!evaluator.rules.profile->deviates()) evaluator.quick = std::make_shared<const allowed::QuickSums>(p, inputs, evaluator.sizes, limits);
   bool free = false;
   for (const core::Condition& c : p.undefined)
     if (equations.truth(c).can_be_true) {

@@ -11,6 +11,7 @@
 #include "interp/allowed/allowed.h"
 #include "interp/allowed/lanes.h"
 #include "interp/allowed/primitives.h"
+#include "interp/allowed/quick_sums.h"
 #include "interp/limits.h"
 
 namespace ulpian::interp::allowed {
@@ -50,6 +51,7 @@ public:
 
   std::vector<std::optional<Stored>> tensors;
   std::vector<std::optional<std::int64_t>> sizes;
+  std::shared_ptr<const QuickSums> quick;  // reductions of certain numbers; may be null
   Rules rules;
 
   void charge(std::int64_t bytes);
@@ -92,6 +94,7 @@ private:
   Value merge_else(core::TermId id, const Value& inside, const std::vector<std::uint8_t>& outside, const std::vector<std::uint8_t>& inside_too, bool rounds);
   Value choice(core::TermId id, bool rounds);
   Value reduce(core::TermId id, bool rounds);
+  void add_quickly(const QuickSums::Found& found, const Axes& outer, class Sums& sums) const;
   Value arg_extreme(core::TermId id, const core::ReduceView& view, Loop& loop);
   Value fold(core::TermId id);
   Value nth(core::TermId id);

@@ -332,6 +332,37 @@ Axes Evaluator::outer_axes(std::span<const TermId> terms, std::span<const Variab
   return box(all);
 }
 
+// The part of a tensor of sums that lies in the box.
+void Evaluator::add_quickly(const QuickSums::Found& f, const Axes& outer, Sums& sums) const {
+  Axes axes = outer;
+  std::erase_if(axes, [&](const Axis& a) { return !among(f.variables, a.variable); });
+  std::vector<std::int64_t> strides(axes.size());
+  std::int64_t first = 0, stride = 1;
+  for (std::size_t k = f.variables.size(); k-- > 0; stride *= f.extents[k]) {
+    const Binding& b = bindings_[f.variables[k]];
+    first += b.start * stride;
+    for (std::size_t d = 0; d < axes.size(); ++d)
+      if (axes[d].variable == f.variables[k]) strides[d] = stride;
+  }
+  Sums::Known known;
+  known.most = f.most;
+  const std::size_t n = index(size_of(axes));
+  known.center.reserve(n), known.magnitude.reserve(n), known.count.reserve(n);
+  std::vector<std::int64_t> at(axes.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    std::int64_t position = first;
+    for (std::size_t d = 0; d < axes.size(); ++d) position += at[d] * strides[d];
+    known.center.push_back(f.center.data<double>()[position]);
+    known.magnitude.push_back(f.magnitude.data<double>()[position]);
+    known.count.push_back(f.count.data<float>()[position]);
+    for (std::size_t d = axes.size(); d-- > 0;) {
+      if (++at[d] < axes[d].count) break;
+      at[d] = 0;
+    }
+  }
+  sums.add_known(std::move(known), axes);
+}
+
 Value Evaluator::reduce(TermId id, bool rounds) {
   const core::ReduceView view = program_.reduce(id);
   const ElementType type = program_.term(id).type;
@@ -347,21 +378,12 @@ Value Evaluator::reduce(TermId id, bool rounds) {
   } closer{*this, view.variables};
   if (view.kind == ReduceKind::ArgMax || view.kind == ReduceKind::ArgMin) return arg_extreme(id, view, loop);
   const bool sum = view.kind == ReduceKind::Sum, dot = view.kind == ReduceKind::Dot;
-  // A sum of products is what a dot is, but for the order: an implementation may fuse any of them into an addition.
-  std::vector<TermId> bodies(view.bodies.begin(), view.bodies.end());
-  bool products = dot;
-  if (sum && is_float(type)) {
-    const core::Term& body = program_.term(bodies[0]);
-    if (body.kind == core::TermKind::Primitive && static_cast<Primitive>(body.operation) == Primitive::Multiply && body.type == type) {
-      const auto factors = program_.arguments_of(bodies[0]);
-      bodies.assign(factors.begin(), factors.end());
-      products = true;
-    }
-  }
+  const auto [products, bodies] = summands_of(program_, id);
+  const QuickSums::Found* quickly = quick ? quick->of(id) : nullptr;
   std::vector<TermId> roots(bodies);
   roots.push_back(view.filter);
   roots.insert(roots.end(), view.extents.begin(), view.extents.end());
-  const std::vector<std::int64_t> counts = plan(view.variables, loop.extents, roots);
+  const std::vector<std::int64_t> counts = quickly ? std::vector<std::int64_t>{} : plan(view.variables, loop.extents, roots);
   roots.push_back(view.initial);
   const Axes outer = outer_axes(roots, view.variables);
   Rules term_rules = rules, mode = rules;
@@ -383,7 +405,8 @@ Value Evaluator::reduce(TermId id, bool rounds) {
     if (sums) sums->add_terms(*v, v->axes);
     else reduction->add(*v, v->axes);
   }
-  for_each_block(view.variables, loop.extents, counts, [&](std::span<const std::int64_t>) {
+  if (quickly) add_quickly(*quickly, outer, *sums);
+  else for_each_block(view.variables, loop.extents, counts, [&](std::span<const std::int64_t>) {
     const Axes inner = box(view.variables);
     const Value filter = filter_of(view, loop);
     const auto prepared = [&](TermId body, bool with_filter) {

@@ -316,6 +316,15 @@ void Sums::add_terms(const Lanes& terms, const Axes& outer) {
   add(t, outer);
 }
 
+void Sums::add_known(Known known, const Axes& axes) {
+  Totals t(known.center.size(), type_);
+  t.center = std::move(known.center);
+  t.magnitude = std::move(known.magnitude);
+  t.count = std::move(known.count);
+  t.most = known.most;
+  add(t, axes);
+}
+
 Lanes Sums::finish() const {
   Lanes out(type_, axes_, !uses_doubles(type_));
   if (is_float(type_)) out.sums = parts();

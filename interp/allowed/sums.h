@@ -21,6 +21,13 @@ public:
   void add_products(const Lanes& a, const Lanes& b, const Parts& parts);
   // Adds terms over [outer, inner]; `outer` are axes of the sums.
   void add_terms(const Lanes& terms, const Axes& outer);
+  // Adds sums that are known: their values but for what f64 errs by, bounds of their magnitudes, how many of their terms are not zero, one per point
+  // of `axes`, which are axes of the sums.
+  struct Known {
+    std::vector<double> center, magnitude, count;
+    std::int64_t most = 0;  // terms of one
+  };
+  void add_known(Known known, const Axes& axes);
   Lanes finish() const;
   // All terms are squares, so that nothing goes below zero.
   void of_squares() { squares_ = true; }

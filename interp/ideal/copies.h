@@ -1,4 +1,5 @@
-// Parts of a program whose terms have their real values already, copied into another program. Private to enclosures.cpp.
+// Parts of a program whose terms have their real values already, copied into another program: what interp/ideal and
+// interp/allowed make programs of bounds from. No part of the interface.
 #pragma once
 
 #include <span>

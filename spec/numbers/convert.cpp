@@ -135,7 +135,13 @@ Bits convert(ElementType from, ElementType to, Bits a, CastMode mode) {
   return is_float(to) ? float_to_float(to, x, mode) : float_to_integer(to, x, mode);
 }
 
-double to_double(ElementType type, Bits a) { return std::bit_cast<double>(convert(type, ElementType::F64, a, CastMode::Plain)); }
+double to_double(ElementType type, Bits a) {
+  // The frequent ones, which are exact on every machine; NaN is made canonical below.
+  if (type == ElementType::F64 && !is_nan(type, a)) return std::bit_cast<double>(a);
+  if (type == ElementType::F32)
+    if (const auto x = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(a))); x == x) return x;
+  return std::bit_cast<double>(convert(type, ElementType::F64, a, CastMode::Plain));
+}
 Bits from_double(ElementType type, double a, CastMode mode) { return convert(ElementType::F64, type, std::bit_cast<Bits>(a), mode); }
 
 std::int64_t to_int64(ElementType type, Bits a) {

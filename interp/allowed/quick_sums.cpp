@@ -1,0 +1,264 @@
+#include "interp/allowed/quick_sums.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "interp/evaluate/evaluate.h"
+#include "interp/ideal/copies.h"
+
+namespace ulpian::interp::allowed {
+namespace {
+
+using core::None;
+using core::ReduceKind;
+using core::TensorId;
+using core::TensorKind;
+using core::Term;
+using core::TermId;
+using core::TermKind;
+using core::Variable;
+using E = ElementType;
+using P = Primitive;
+
+// Fewer products are as quick one by one.
+constexpr double LeastWork = 1 << 14;
+constexpr std::int64_t MostTerms = std::int64_t{1} << 24;
+
+bool is_whole(E t) { return is_integer(t) || t == E::Z || t == E::Bool; }
+// Whose sums doubles suffice for.
+bool is_short(E t) { return is_float(t) && bits_of(t) < 64; }
+
+// Which terms are one certain value however an implementation computes: whole numbers of such, and floats that are moved or widened only.
+class Certain {
+public:
+  Certain(const core::Program& p, std::vector<bool> inputs) : p_(p), inputs_(std::move(inputs)), terms_(p.terms.size()), tensors_(p.tensors.size()) {}
+
+  bool term(TermId id) {
+    if (id == None) return true;
+    if (!terms_[id]) terms_[id] = compute(id);
+    return *terms_[id];
+  }
+  bool all(std::span<const TermId> ids) {
+    return std::ranges::all_of(ids, [this](TermId id) { return term(id); });
+  }
+
+private:
+  bool compute(TermId id) {
+    const Term& t = p_.term(id);
+    const auto a = p_.arguments_of(id);
+    switch (t.kind) {
+      case TermKind::Constant: return is_whole(t.type) || is_float(t.type);
+      case TermKind::Variable: return true;
+      case TermKind::Size: return p_.sizes[t.data].defined_by == None || tensor(p_.sizes[t.data].defined_by);
+      case TermKind::Primitive: return is_whole(t.type) && std::ranges::all_of(a, [this](TermId x) { return is_whole(p_.term(x).type) && term(x); });
+      case TermKind::Cast: {
+        const E from = p_.term(a[0]).type;
+        if (static_cast<CastMode>(t.operation) == CastMode::Reinterpret || !term(a[0])) return false;
+        return (is_whole(from) && is_whole(t.type)) || (is_short(from) && is_float(t.type) && (from == t.type || t.type == E::F32 || t.type == E::F64));
+      }
+      case TermKind::Select: return all(a);
+      case TermKind::ReadElse:
+        // A zero that may be left out is nothing to a sum, as long as it is not multiplied by what is not finite: then the sum here is not, either.
+        if ((t.flags & core::OptionalTerm) && !(is_float(t.type) && p_.is_constant(a.back()) && p_.term(a.back()).data == 0)) return false;
+        [[fallthrough]];
+      case TermKind::Read: return (is_whole(t.type) || is_float(t.type)) && all(a) && tensor(static_cast<TensorId>(t.data));
+      default: return false;
+    }
+  }
+  bool tensor(TensorId id) {
+    if (!tensors_[id]) {
+      tensors_[id] = false;  // while it is asked: of itself it is not
+      const core::TensorNode& n = p_.tensor(id);
+      tensors_[id] = n.kind == TensorKind::Input ? inputs_[id] : n.kind == TensorKind::Literal || (n.kind == TensorKind::Comprehension && all(n.extents) && term(n.body));
+    }
+    return *tensors_[id];
+  }
+
+  const core::Program& p_;
+  std::vector<bool> inputs_;
+  std::vector<std::optional<bool>> terms_, tensors_;
+};
+
+// The program of the sums.
+class Maker : Copies {
+public:
+  Maker(const core::Program& program, const Nearnesses& near) : Copies(program, near) {}
+
+  void inputs() {
+    for (TensorId id : p_.inputs) b_.program().inputs.push_back(id == None ? None : tensor(id));
+  }
+
+  // Adds three outputs; false where something cannot be copied.
+  bool add(const core::TensorNode& around, TermId id, std::span<const Variable> variables) {
+    const core::ReduceView r = p_.reduce(id);
+    const Summands s = summands_of(p_, id);
+    try {
+      apart([&] {
+        std::vector<TermId> extents;
+        std::vector<Variable> index;
+        for (Variable v : variables) {
+          extents.push_back(copy(around.extents[static_cast<std::size_t>(std::ranges::find(around.variables, v) - around.variables.begin())]));
+          index.push_back(variable(v));
+        }
+        const std::vector<Variable> own = fresh(r.variables);
+        const std::vector<TermId> own_extents = copies(r.extents);
+        const TermId filter = copy_or_none(r.filter);
+        std::vector<TermId> x;
+        for (TermId body : s.bodies) x.push_back(copy(body));
+        const auto output = [&](const char* name, E type, auto term_of) {
+          std::vector<TermId> bodies;
+          for (TermId body : x) bodies.push_back(term_of(body));
+          core::TensorNode n;
+          n.name = name;
+          n.type = type;
+          n.kind = TensorKind::Comprehension;
+          n.extents = extents;
+          n.variables = index;
+          n.body = b_.reduce(s.products ? ReduceKind::Dot : ReduceKind::Sum, type, own, own_extents, filter, false, None, bodies);
+          b_.program().outputs.push_back(b_.add(std::move(n)));
+          b_.program().output_names.emplace_back(name);
+        };
+        const auto as = [&](E type, TermId t) { return b_.type_of(t) == type ? t : b_.cast(type, t, CastMode::Plain); };
+        output("center", E::F64, [&](TermId t) { return as(E::F64, t); });
+        output("magnitude", E::F32, [&](TermId t) { return b_.primitive(P::Absolute, as(E::F32, t)); });
+        output("count", E::F32, [&](TermId t) {
+          return b_.select(b_.primitive(P::Equal, t, b_.constant(b_.type_of(t), 0)), b_.constant(E::F32, 0), b_.constant(E::F32, 0x3f800000));
+        });
+        return true;
+      });
+    } catch (const Unknown&) {
+      return false;
+    }
+    return true;
+  }
+
+  core::Program finish() { return b_.finish(); }
+};
+
+}  // namespace
+
+Summands summands_of(const core::Program& program, TermId reduce) {
+  const core::ReduceView r = program.reduce(reduce);
+  Summands out{r.kind == ReduceKind::Dot, {r.bodies.begin(), r.bodies.end()}};
+  const E type = program.term(reduce).type;
+  if (r.kind != ReduceKind::Sum || !is_float(type)) return out;
+  const Term& body = program.term(r.bodies[0]);
+  if (body.kind != TermKind::Primitive || static_cast<P>(body.operation) != P::Multiply || body.type != type) return out;
+  const auto factors = program.arguments_of(r.bodies[0]);
+  return {true, {factors.begin(), factors.end()}};
+}
+
+QuickSums::QuickSums(const core::Program& p, std::span<const std::optional<AllowedTensor>> inputs, const std::vector<std::optional<std::int64_t>>& sizes, const Limits& limits)
+    : found_(p.terms.size()) {
+  std::vector<bool> sums(p.terms.size());
+  bool any = false;
+  for (TermId id = 0; id < p.terms.size(); ++id) {
+    const Term& t = p.term(id);
+    if (t.kind != TermKind::Reduce || !is_short(t.type)) continue;
+    const auto kind = static_cast<ReduceKind>(t.operation);
+    sums[id] = kind == ReduceKind::Sum || kind == ReduceKind::Dot;
+    any = any || sums[id];
+  }
+  if (!any) return;
+  // What is not certain has some value here, which no sum that is asked for reads.
+  std::vector<bool> points(p.tensors.size());
+  std::vector<std::optional<Tensor>> values(inputs.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (!inputs[k]) continue;
+    const AllowedTensor& t = *inputs[k];
+    values[k] = t.lower();
+    if (p.inputs[k] == None) continue;
+    const auto flags = t.flags();
+    const bool same = t.lower().bytes().data() == t.upper().bytes().data();
+    bool certain = !t.unrounded();
+    for (std::size_t i = 0; i < flags.size() && certain; ++i) certain = (same && flags[i] == 0) || t.is_exact(static_cast<std::int64_t>(i));
+    points[p.inputs[k]] = certain;
+  }
+  Certain certain(p, std::move(points));
+  const auto extent = [&](TermId id) -> std::optional<std::int64_t> {
+    if (const auto known = p.integer_constant(id)) return known;
+    return p.term(id).kind == TermKind::Size ? sizes[p.term(id).data] : std::nullopt;
+  };
+  const Nearnesses near = nearnesses(p);
+  Maker maker(p, near);
+  struct Asked {
+    TermId id;
+    Found found;
+  };
+  std::vector<Asked> asked;
+  std::vector<bool> seen(p.terms.size());
+  try {
+    maker.inputs();
+    for (const core::TensorNode& n : p.tensors) {
+      if (n.kind != TensorKind::Comprehension) continue;
+      std::vector<TermId> stack{n.body};
+      while (!stack.empty()) {
+        const TermId id = stack.back();
+        stack.pop_back();
+        if (seen[id]) continue;
+        seen[id] = true;
+        const auto a = p.arguments_of(id);
+        stack.insert(stack.end(), a.begin(), a.end());
+        if (!sums[id]) continue;
+        const core::ReduceView r = p.reduce(id);
+        const Summands s = summands_of(p, id);
+        if (r.optional_filter || !certain.all(r.extents) || !certain.term(r.filter) || !certain.all(s.bodies)) continue;
+        if (std::ranges::any_of(s.bodies, [&](TermId b) { return !is_short(p.term(b).type) || bits_of(p.term(b).type) > bits_of(p.term(id).type); })) continue;
+        Found f;
+        bool apart = true;
+        double work = 1;
+        std::int64_t terms = 1;
+        for (TermId e : r.extents) {
+          const auto known = extent(e);
+          apart = apart && known && *known > 0 && terms <= MostTerms / std::max<std::int64_t>(*known, 1);
+          if (apart) terms *= *known;
+        }
+        for (Variable v : p.free_of(id)) {
+          const auto at = std::ranges::find(n.variables, v);
+          const auto known = at == n.variables.end() ? std::nullopt : extent(n.extents[static_cast<std::size_t>(at - n.variables.begin())]);
+          apart = apart && known;
+          if (!apart) break;
+          f.variables.push_back(v);
+          f.extents.push_back(*known);
+          work *= static_cast<double>(*known);
+        }
+        if (!apart || work * static_cast<double>(terms) < LeastWork || work * 20 > static_cast<double>(limits.memory_bytes) / 4) continue;
+        f.most = terms;
+        if (maker.add(n, id, f.variables)) asked.push_back({id, std::move(f)});
+        else return;  // outputs may be there in part
+      }
+    }
+  } catch (const core::LimitReached&) {
+    return;
+  } catch (const Unknown&) {
+    return;
+  }
+  if (asked.empty()) return;
+  const core::Program program = maker.finish();
+  if (runs_by_elements(program)) return;
+  const auto plan = Plan::make(program);
+  if (!plan) return;
+  auto out = plan->run(values, limits);
+  if (!out) return;
+  for (std::size_t k = 0; k < asked.size(); ++k) {
+    Found& f = asked[k].found;
+    f.center = std::move(*(*out)[3 * k]);
+    const Tensor magnitude = std::move(*(*out)[3 * k + 1]);
+    f.count = std::move(*(*out)[3 * k + 2]);
+    if (f.center.extents() != f.extents) continue;
+    f.magnitude = Tensor(E::F64, f.extents);
+    // In f32 they are off by so many roundings, and by half a least subnormal for each.
+    const double n = static_cast<double>(f.most), more = 1 + n * 0x1p-23, tiny = n * 0x1p-149;
+    double* to = f.magnitude.writable<double>();
+    bool finite = true;
+    for (std::int64_t i = 0; i < f.center.size(); ++i) {
+      const float m = magnitude.data<float>()[i];
+      finite = finite && std::isfinite(f.center.data<double>()[i]) && std::isfinite(m);
+      to[i] = m == 0 && f.count.data<float>()[i] == 0 ? 0 : static_cast<double>(m) * more + tiny;
+    }
+    // NaN and infinities are for sets.
+    if (finite) found_[asked[k].id] = std::move(f);
+  }
+}
+
+}  // namespace ulpian::interp::allowed
