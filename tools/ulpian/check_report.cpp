@@ -260,7 +260,7 @@ void print_whole(const diff::ModelCheck& m, bool all, const Explanations& explai
   }
   // What both refuse has been told with the operator, if it is one operator's.
   const bool told = std::any_of(m.nodes.begin(), m.nodes.end(), [](const diff::NodeCheck& n) { return n.verdict.refused_by_both; });
-  if (m.regions.empty() && (m.whole.verdict != diff::Class::Conforms || (m.whole.refused_by_both && !told))) {
+  if (m.regions.empty() && (m.whole.verdict != diff::Class::Conforms || m.whole.let_through || (m.whole.refused_by_both && !told))) {
     fmt::print("  {}\n", name_of(m.whole.verdict));
     print_verdict(m.whole, "    ", find(explained, m.exhibit));
   }

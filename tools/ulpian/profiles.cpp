@@ -117,7 +117,7 @@ int profiles(const std::string& name, const Common& common) {
 }  // namespace
 
 void add_profile_options(CLI::App& command, ProfileChoice& choice) {
-  command.add_option("--profile", choice.profile, "What an implementation may deviate by: standard, strict, accurate, canonical, or a file (the last profile in it counts)")->type_name("NAME|FILE")->capture_default_str()->check(not_empty());
+  command.add_option("--profile", choice.profile, fmt::format("What an implementation may deviate by, or whose rule to judge by: {}; or a file (the last profile in it counts)", fmt::join(interp::profile_names(), ", ")))->type_name("NAME|FILE")->capture_default_str()->check(not_empty());
   command.add_option("--admit", choice.admit, "What the profile admits besides, as `ulpian profiles` lists it: ftz,bf16_inputs")->type_name("NAME,...")->delimiter(',')->allow_extra_args(false)->check(not_empty());
 }
 

@@ -71,7 +71,41 @@ class Check(Case):
         self.expect(0, "check", m, "--inputs", x, "--outputs", out, "--profile", mine, says="conforms to chip")
         self.expect(0, "profiles", mine, says=("chip", "admits daz", "3 ULP: exp"))
         self.expect(0, "run", m, "--inputs", x, "--answer", "allowed", "--profile", mine, says="0 exact, 2 sets")
-        self.assertEqual({p["name"] for p in json.loads(self.expect(0, "profiles", "--json").out)["profiles"]}, {"canonical", "accurate", "strict", "standard"})
+        shipped = json.loads(self.expect(0, "profiles", "--json").out)["profiles"]
+        self.assertEqual({p["name"] for p in shipped}, {"canonical", "accurate", "strict", "standard", "opencl_full", "opencl_embedded", "vulkan", "onnx_backend", "torch_assert_close", "webnn_wpt"})
+        # Rules by operator name operators.
+        defined = {os.path.splitext(f)[0] for f in os.listdir(os.path.join(ROOT, "spec/onnx"))}
+        for p in shipped:
+            for rule in p.get("close", []):
+                self.assertLessEqual({op.removeprefix("onnx.") for op in rule.partition(": ")[2].split(", ") if op}, defined, p["name"])
+
+    # exp(0.5) with the tolerances of others: what they let through is wrong by the definition, what they refuse may be right by it.
+    def test_rules_of_others_say_what_they_let_through_and_refuse(self):
+        x = self.inputs(np.array([0.5, 1, 2], np.float32))
+        m = self.save(model([node("Exp", ["x"], ["y"])], [value("x", F32, [3])], [value("y", F32, [3])]))
+        out = os.path.join(self.folder, "out")
+        os.makedirs(out)
+
+        def answers(*factors):
+            y = np.exp(np.array([0.5, 1, 2])) * np.array(factors)
+            np.save(os.path.join(out, "output_0.npy"), y.astype(np.float32))
+
+        answers(1, 1 + 5e-4, 1)
+        found = json.loads(self.expect(0, "check", m, "--inputs", x, "--outputs", out, "--profile", "onnx_backend", "--json").out)["checks"][0]["model"]
+        self.assertEqual((found["let_through"], found["let_through_witness"]["index"]), (1, [1]))
+        self.expect(0, "check", m, "--inputs", x, "--outputs", out, "--profile", "onnx_backend", says=("let through: output", "its rule lets 1 element through that the definitions do not admit"))
+        # 1.3e-6 of 2.7 and 1e-5 besides.
+        p = self.expect(1, "check", m, "--inputs", x, "--outputs", out, "--profile", "torch_assert_close", says="farther from it than 1.3e-06 relative, 1e-05 absolute")
+        self.assertIn("the definition does not admit it either", p.out)
+        answers(1, 1 + 2e-3, 1)
+        self.expect(1, "check", m, "--inputs", x, "--outputs", out, "--profile", "onnx_backend", says="farther from it than 0.001 relative, 1e-07 absolute")
+        # 2 ULP: within OpenCL's 3, and not within 1.
+        mine = os.path.join(self.folder, "mine.ulp")
+        with open(mine, "w") as f:
+            f.write("profile near from standard { close 1 ulp on f32 }")
+        answers(1, 1 + 2 * 2.0 ** -22 / np.e, 1)
+        self.expect(1, "check", m, "--inputs", x, "--outputs", out, "--profile", mine, says=("farther from it than 1 ULP", "its rule refuses 1 element that the definitions admit"))
+        self.expect(0, "check", m, "--inputs", x, "--outputs", out)
 
     def test_profiles_that_are_wrong_say_where(self):
         m, x = self.save(RELU), self.inputs(np.array([5, -5], np.float32))
