@@ -107,6 +107,23 @@ Result<Sets> canonical_only(const core::Program& program, std::span<const std::o
   return sets;
 }
 
+// The errors that end an evaluation.
+template <typename T, typename Evaluate> Result<T> guarded(const core::Program& program, Evaluate&& evaluate) {
+  Diagnostic failure;
+  try {
+    return evaluate();
+  } catch (const allowed::Stop& stop) {
+    failure = stop.diagnostic;
+  } catch (const ExactTooLarge& e) {
+    failure.kind = ErrorKind::Limit;
+    failure.message = e.what();
+  } catch (const std::bad_alloc&) {
+    failure.kind = ErrorKind::Limit;
+    failure.message = program.op + ": the memory of this machine does not suffice";
+  }
+  return failure;
+}
+
 }  // namespace
 
 Result<Sets> evaluate_allowed(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs, const Profile& profile, const Limits& limits,
@@ -121,21 +138,36 @@ Result<Sets> evaluate_allowed(const core::Program& program, std::span<const std:
       return d;
     }
   }
-  Diagnostic failure;
-  try {
+  return guarded<Sets>(program, [&]() -> Result<Sets> {
     allowed::Equations equations(program, profile, limits);
     if (unrounded) equations.hand_on();
     return run(equations, program, inputs, limits, undefined);
-  } catch (const allowed::Stop& stop) {
-    failure = stop.diagnostic;
-  } catch (const ExactTooLarge& e) {
-    failure.kind = ErrorKind::Limit;
-    failure.message = e.what();
-  } catch (const std::bad_alloc&) {
-    failure.kind = ErrorKind::Limit;
-    failure.message = program.op + ": the memory of this machine does not suffice";
-  }
-  return failure;
+  });
+}
+
+Result<AllowedSamples> sample_allowed(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs, const Profile& profile, std::int64_t most,
+                                      const Limits& limits) {
+  AllowedSamples out;
+  out.single_valued = profile.exactly_canonical() || (allowed::is_single_valued(program, profile, false) && points_of(program, inputs, profile));
+  if (out.single_valued) return out;
+  return guarded<AllowedSamples>(program, [&]() -> Result<AllowedSamples> {
+    allowed::Equations equations(program, profile, limits);
+    equations.bind(inputs);
+    std::vector<core::TensorId> sampled, copies;
+    for (core::TensorId id : program.outputs) {
+      if (id == core::None) continue;
+      sampled.push_back(allowed::source_of(program, id));
+      if (sampled.back() != id) copies.push_back(id);
+    }
+    if (auto much = too_much_work(program, work_of_sample(program, equations.evaluator().sizes, most, sampled, copies), limits)) return std::move(*much);
+    for (const core::Condition& c : program.undefined)
+      if (equations.truth(c).can_be_true) return of_condition(program, c, ErrorKind::Undefined);
+    for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+      if (program.outputs[k] == core::None) out.outputs.emplace_back();
+      else out.outputs.push_back(equations.sample(k, most));
+    }
+    return std::move(out);
+  });
 }
 
 }  // namespace ulpian::interp

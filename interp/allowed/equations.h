@@ -3,6 +3,7 @@
 
 #include "interp/allowed/evaluator.h"
 #include "interp/allowed/intermediates.h"
+#include "interp/allowed/sample.h"
 
 namespace ulpian::interp::allowed {
 
@@ -21,6 +22,7 @@ public:
   void bind(std::span<const std::optional<AllowedTensor>> inputs);
   Truth truth(const core::Condition& condition);
   AllowedTensor output(std::size_t k);
+  AllowedSample sample(std::size_t k, std::int64_t most);
   Extents extents_asked_for(core::TensorId id);  // evaluates what they depend on
   Evaluator& evaluator() { return e_; }
 

@@ -33,6 +33,7 @@ public:
   Count(const core::Program& program, const core::Sizes& sizes) : p_(program), sizes_(sizes), seen_(program.terms.size()) {}
 
   std::int64_t of_tensor(const core::TensorNode& n) {
+    if (n.kind == core::TensorKind::Input || n.kind == core::TensorKind::Literal) return 0;
     begin();
     bind(n.variables, n.kind == core::TensorKind::Where || n.kind == core::TensorKind::Scatter ? n.domain : n.extents);
     std::vector<TermId> roots(n.extents);
@@ -43,10 +44,11 @@ public:
       if (n.scatter.filter != None) roots.push_back(n.scatter.filter);
     }
     // Every element is stored, whatever it depends on.
-    std::int64_t stored = n.body == None ? 0 : 1;
-    for (Variable v : n.variables) stored = times(stored, extents_[v]);
-    return plus(stored, walk(std::move(roots)));
+    elements_ = n.body == None ? 0 : 1;
+    for (Variable v : n.variables) elements_ = times(elements_, extents_[v]);
+    return plus(elements_, walk(std::move(roots)));
   }
+  std::int64_t elements() const { return elements_; }  // of the last tensor
 
   std::int64_t of_condition(TermId id) {
     begin();
@@ -163,6 +165,7 @@ private:
   std::map<Variable, std::int64_t> extents_;  // of those that are bound in the equation at hand
   std::vector<std::uint32_t> seen_;           // by term: the equation that met it last
   std::uint32_t round_ = 0;
+  std::int64_t elements_ = 0;
 };
 
 // 12,000,000 as 1.2e+07.
@@ -173,10 +176,23 @@ std::string show(std::int64_t n) { return n < 1000000 ? fmt::format("{}", n) : f
 std::int64_t work_of(const core::Program& program, const core::Sizes& sizes) {
   Count count(program, sizes);
   std::int64_t total = 0;
-  for (const core::TensorNode& n : program.tensors)
-    if (n.kind != core::TensorKind::Input && n.kind != core::TensorKind::Literal) total = plus(total, count.of_tensor(n));
+  for (const core::TensorNode& n : program.tensors) total = plus(total, count.of_tensor(n));
   for (const auto* list : {&program.path, &program.requirements, &program.undefined})
     for (const core::Condition& c : *list) total = plus(total, count.of_condition(c.term));
+  return total;
+}
+
+std::int64_t work_of_sample(const core::Program& program, const core::Sizes& sizes, std::int64_t most, std::span<const core::TensorId> sampled, std::span<const core::TensorId> left_out) {
+  Count count(program, sizes);
+  std::int64_t total = 0;
+  for (core::TensorId id = 0; id < program.tensors.size(); ++id) {
+    if (std::find(left_out.begin(), left_out.end(), id) != left_out.end()) continue;
+    const core::TensorNode& n = program.tensor(id);
+    const std::int64_t work = count.of_tensor(n);
+    const bool in_part = n.kind == core::TensorKind::Comprehension && std::find(sampled.begin(), sampled.end(), id) != sampled.end();
+    const double share = in_part ? static_cast<double>(most) / static_cast<double>(std::max(count.elements(), most)) : 1;
+    total = plus(total, share < 1 ? static_cast<std::int64_t>(static_cast<double>(work) * share) : work);
+  }
   return total;
 }
 
