@@ -532,12 +532,16 @@ Class ModelCheck::overall() const {
   return worst;
 }
 
-std::optional<DeviationSet> ModelCheck::least_deviations() const {
-  std::vector<const Verdict*> all;
+void ModelCheck::list_verdicts(std::vector<const Verdict*>& all) const {
   for (const NodeCheck& n : nodes) all.push_back(&n.verdict);
   for (const RegionCheck& r : regions) all.push_back(&r.verdict);
   // The whole's verdict is theirs, where there are any.
   if (regions.empty() && (nodes.empty() || std::none_of(nodes.begin(), nodes.end(), [](const NodeCheck& n) { return exit_status(n.verdict.verdict) != 0; }))) all.push_back(&whole);
+}
+
+std::optional<DeviationSet> ModelCheck::least_deviations() const {
+  std::vector<const Verdict*> all;
+  list_verdicts(all);
   return least_together(all);
 }
 

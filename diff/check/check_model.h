@@ -110,6 +110,7 @@ struct ModelCheck {
   int restarts = 0;
   CheckTimes times;
   Class overall() const;    // the worst; vacuous only if the whole is
+  void list_verdicts(std::vector<const Verdict*>& all) const;  // those that it is about
   // By which all that does not conform would.
   std::optional<DeviationSet> least_deviations() const;
 };

@@ -107,6 +107,13 @@ Expectation expect_reading(const Judging& judging, const interp::Makers& makers,
   e.allowed = [judging, call, &graph, &node, given] {
     return interp::evaluate_allowed(call->program(), given_sets(judging, graph, node, *given), judging.options->profile, judging.limits(judging.options->node_seconds));
   };
+  e.sample = [judging, call, &graph, &node, given]() -> std::optional<interp::AllowedSamples> {
+    constexpr std::int64_t Most = 256, Work = std::int64_t{1} << 19;  // some milliseconds
+    interp::Limits limits = judging.limits(judging.options->node_seconds);
+    limits.work = std::min(limits.work, Work);
+    auto samples = interp::sample_allowed(call->program(), given_sets(judging, graph, node, *given), judging.options->profile, Most, limits);
+    return samples ? std::optional(std::move(*samples)) : std::nullopt;
+  };
   e.holds_true_value = !judging.options->profile.exactly_canonical();
   e.closeness = rules_of(judging, node.op);
   e.second_opinion = opinions_of_call(judging, call, arguments);

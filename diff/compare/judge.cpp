@@ -159,6 +159,7 @@ private:
       if (k >= got_->size() || !(*got_)[k]) return of_class(Class::Failed, fmt::format("the output {} is missing", name(k)));
       if (!output(k)) return std::move(v_);
     }
+    show();
     if (let_through_) {
       const SecondOpinion opinion = e_.second_opinion ? e_.second_opinion(let_through_->output, let_through_->position) : SecondOpinion{};
       const std::int64_t at = let_through_->position;
@@ -297,6 +298,22 @@ private:
     if (std::isfinite(o.distance)) v_.reason += fmt::format(" ({:.3g} times)", o.distance);
     if (refused_has_set_) v_.reason += refused_is_inside_ ? "; the definition admits it" : "; the definition does not admit it either";
     if (v_.counts.outside > 1) v_.reason += fmt::format(" (the worst of {}, {} of which the definition admits)", counted(v_.counts.outside, "element"), v_.counts.refused_inside);
+  }
+
+  // What would have been seen; not where a rule decides and no set.
+  void show() {
+    const auto samples = !allowed_ready_ && e_.sample ? e_.sample() : std::nullopt;
+    for (std::size_t k = 0; k < e_.canonical.size(); ++k) {
+      const auto& canonical = e_.canonical[k];
+      if (!canonical || (e_.closeness && e_.closeness(canonical->type()))) continue;
+      if (allowed_ready_) {
+        if (k < allowed_.size() && allowed_[k] && allowed_[k]->size() == canonical->size()) v_.counts.shown.take(*allowed_[k], *canonical);
+      } else if (samples && samples->single_valued) {
+        v_.counts.shown.take_exact(canonical->size());
+      } else if (samples && k < samples->outputs.size() && samples->outputs[k]) {
+        v_.counts.shown.take(*samples->outputs[k], *canonical);
+      }
+    }
   }
 
   bool fetch_allowed() {

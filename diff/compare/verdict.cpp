@@ -133,6 +133,7 @@ void Counts::add(const Counts& other) {
   refused_inside += other.refused_inside;
   random += other.random;
   worst_ulps = std::max(worst_ulps, other.worst_ulps);
+  shown.add(other.shown);
 }
 
 std::string show_element(ElementType type, Bits bits) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "diff/backends/outcome.h"
+#include "diff/compare/shown.h"
 #include "diff/compare/ulp.h"
 #include "interp/allowed/allowed.h"
 #include "spec/core/datum.h"
@@ -91,6 +92,7 @@ struct Counts {
   std::int64_t let_through = 0, refused_inside = 0;
   std::int64_t random = 0;     // of the allowed: only the range of a distribution was asked
   double worst_ulps = 0;       // distance to canonical, over elements where both are numbers; an infinity counts as 2^(e_max+1)
+  Shown shown;                 // what is wrong and would have been seen
 
   void add(const Counts& other);
 };
@@ -154,6 +156,8 @@ struct Expectation {
   std::vector<bool> unseen;                                   // by result: not looked at
   // The allowed sets, asked for only where an element differs from canonical.
   std::function<Result<std::vector<std::optional<interp::AllowedTensor>>>()> allowed;
+  // Some of them, asked for where none differs, so that it costs little; nothing where it would cost much.
+  std::function<std::optional<interp::AllowedSamples>()> sample;
   std::vector<std::string> names;
   std::vector<std::optional<Clause>> clauses;                 // by tensor, where they are known
   // Where outputs of a type are judged by closeness to canonical, how close.
