@@ -88,78 +88,6 @@ std::string known_names(const Graph& graph) {
   return out;
 }
 
-// Numbers without the standard library's distributions, which differ between implementations.
-class Source {
-public:
-  explicit Source(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t bits() {  // SplitMix64
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }  // [0, 1)
-  double bell() {                                                          // nearly normal, in [-6, 6]
-    double s = -6;
-    for (int k = 0; k < 12; ++k) s += unit();
-    return s;
-  }
-  std::uint64_t below(std::uint64_t n) { return bits() % n; }  // n > 0; the bias is far below what a test could see
-  int between(int low, int high) { return low + static_cast<int>(below(static_cast<std::uint64_t>(high - low + 1))); }
-  double sign() { return bits() & 1 ? 1 : -1; }
-
-private:
-  std::uint64_t state_;
-};
-
-// One tensor's numbers, in order of position.
-class Floats {
-public:
-  Floats(ElementType type, const Extents& extents, DataKind kind, Source& source)
-      : format_(format_of(type)), row_(extents.empty() ? 1 : std::max<std::int64_t>(extents.back(), 1)), kind_(kind), source_(source) {}
-
-  double at(std::int64_t k) {
-    const std::int64_t column = k % row_;
-    switch (kind_) {
-      case DataKind::Bell: return source_.bell();
-      case DataKind::PowersOfTwo: return source_.sign() * std::ldexp(1.0, binade(-6, 3));
-      case DataKind::OneHot: return column == (k / row_) % row_ ? 1.0 : source_.unit() < 0.1 ? source_.bell() : 0.0;
-      case DataKind::Ties: return last_ = k % 2 ? -last_ : std::floor(source_.bell() * 4) / 4;
-      case DataKind::WideMagnitudes: return source_.bell() * std::ldexp(1.0, binade(-20, 6));
-      case DataKind::Positive: return (1 + source_.unit()) * std::ldexp(1.0, binade(-10, 0));
-      case DataKind::NearlyEqual: return 1 + std::ldexp(static_cast<double>(source_.between(-2, 2)), -format_.fraction_bits);
-      case DataKind::AllEqual: return last_ = column == 0 ? source_.bell() : last_;
-      case DataKind::Tail: return column + 3 >= row_ ? source_.bell() : 0.0;
-      case DataKind::Tiny: return source_.sign() * source_.unit() * std::ldexp(1.0, std::max(format_.min_exponent() + source_.between(-3, 1), -1060));
-    }
-    ensure(false);
-  }
-
-private:
-  // What the type's range leaves of some binades.
-  int binade(int low, int high) {
-    const int most = format_.max_exponent() - 3, least = format_.min_exponent();
-    low = std::clamp(low, least, std::max(most, least));
-    return source_.between(low, std::clamp(high, low, std::max(most, low)));
-  }
-
-  const FloatFormat& format_;
-  std::int64_t row_;
-  DataKind kind_;
-  Source& source_;
-  double last_ = 0;
-};
-
-void fill_float(Tensor& t, Source& source, DataKind kind) {
-  const ElementType type = t.type();
-  Floats floats(type, t.extents(), kind, source);
-  for (std::int64_t k = 0; k < t.size(); ++k) {
-    double v = floats.at(k);
-    if (!format_of(type).has_sign) v = std::max(std::abs(v), 0x1p-127);  // scales
-    t.set(k, from_double(type, v, CastMode::Saturate));
-  }
-}
-
 // Integers in [low, high], held to the type's limits.
 void fill_integers(Tensor& t, Source& source, std::int64_t low, std::int64_t high) {
   const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
@@ -294,28 +222,16 @@ bool draws_integers(const GraphValue& v, const DrawOptions& options) { return v.
 
 }  // namespace
 
-std::string_view name_of(DataKind kind) {
-  switch (kind) {
-    case DataKind::Bell: return "bell-shaped";
-    case DataKind::PowersOfTwo: return "powers of two";
-    case DataKind::OneHot: return "one-hot rows";
-    case DataKind::Ties: return "ties and cancellation";
-    case DataKind::WideMagnitudes: return "wide magnitudes";
-    case DataKind::Positive: return "one sign, far apart";
-    case DataKind::NearlyEqual: return "nearly equal";
-    case DataKind::AllEqual: return "equal rows";
-    case DataKind::Tail: return "tails of rows";
-    case DataKind::Tiny: return "subnormals";
-  }
-  ensure(false);
-}
-
 DataKind kind_of_sample(int sample) { return static_cast<DataKind>(sample % DataKindCount); }
+
+DataKind kind_of(const DrawOptions& options) {
+  return options.kinds.empty() ? kind_of_sample(options.sample) : options.kinds[static_cast<std::size_t>(options.sample) % options.kinds.size()];
+}
 
 namespace {
 
 // One tensor's numbers. `bytes` is what has been drawn so far.
-Result<Tensor> draw_tensor(const GraphValue& v, Extents extents, Source& source, const DrawOptions& options, std::int64_t& bytes) {
+Result<Tensor> draw_tensor(const GraphValue& v, Extents extents, Source& source, const DrawOptions& options, bool leading, std::int64_t& bytes) {
   const auto count = element_count(extents);
   if (!count || *count > (options.memory_limit - bytes) / bytes_of(*v.type)) {
     Diagnostic d = usage(fmt::format("input \"{}\" of extents {} is larger than the memory limit", v.name, to_string(extents)), "choose smaller extents with --shape");
@@ -329,7 +245,7 @@ Result<Tensor> draw_tensor(const GraphValue& v, Extents extents, Source& source,
   if (range != options.ranges.end()) {
     if (Status s = fill_range(t, source, v.name, range->second.first, range->second.second); !s) return s.error();
   } else if (is_float(*v.type)) {
-    fill_float(t, source, kind_of_sample(options.sample));
+    fill_float(t, source, kind_of(options), leading, options.edges);
   } else if (*v.type == ElementType::Bool) {
     for (std::int64_t i = 0; i < t.size(); ++i) t.set(i, source.bits() & 1);
   } else {
@@ -351,7 +267,7 @@ Result<Datum> draw_sequence(const GraphValue& v, Source& source, const DrawOptio
   }
   Datum::Sequence s{*v.type, {}};
   for (Extents& extents : shapes) {
-    auto t = draw_tensor(v, std::move(extents), source, options, bytes);
+    auto t = draw_tensor(v, std::move(extents), source, options, true, bytes);
     if (!t) return std::move(t).error();
     s.items.push_back(std::move(*t));
   }
@@ -379,11 +295,30 @@ std::vector<std::string> chosen_dimensions(const Graph& graph, const DrawOptions
   return out;
 }
 
+int leading_input(const Graph& graph, const DrawOptions& options) {
+  std::set<ValueId> constant;
+  for (const auto& [id, tensor] : graph.constants) constant.insert(id);
+  std::map<std::string, std::int64_t> symbols = options.symbols;
+  if (!symbols_of_shapes(graph, options, symbols)) return -1;
+  int best = -1;
+  std::int64_t most = 0;
+  for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+    const GraphValue& v = graph.values[static_cast<std::size_t>(graph.inputs[k])];
+    if ((constant.count(graph.inputs[k]) && !options.shapes.count(v.name)) || options.ranges.count(v.name) || options.nothing.count(v.name)) continue;
+    if (!v.type || !is_float(*v.type) || v.is_sequence) continue;
+    const auto extents = extents_of_input(v, options, symbols);
+    const auto count = extents ? element_count(*extents) : std::nullopt;
+    if (count && *count > most) most = *count, best = static_cast<int>(k);
+  }
+  return best;
+}
+
 Result<std::vector<Datum>> draw_inputs(const Graph& graph, const DrawOptions& options) {
   std::set<ValueId> constant;
   for (const auto& [id, tensor] : graph.constants) constant.insert(id);
   std::map<std::string, std::int64_t> symbols = options.symbols;
   if (Status s = symbols_of_shapes(graph, options, symbols); !s) return s.error();
+  const int leading = leading_input(graph, options);
   std::vector<Datum> out(graph.inputs.size());
   std::int64_t bytes = 0;
   for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
@@ -401,7 +336,7 @@ Result<std::vector<Datum>> draw_inputs(const Graph& graph, const DrawOptions& op
     }
     auto extents = extents_of_input(v, options, symbols);
     if (!extents) return std::move(extents).error();
-    auto t = draw_tensor(v, std::move(*extents), source, options, bytes);
+    auto t = draw_tensor(v, std::move(*extents), source, options, leading == static_cast<int>(k), bytes);
     if (!t) return std::move(t).error();
     out[k] = std::move(*t);
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "diff/check/data_kind.h"
 #include "interp/session/session.h"
 #include "spec/core/datum.h"
 #include "spec/core/diagnostic.h"
@@ -15,26 +16,14 @@
 
 namespace ulpian::diff {
 
-// What floats look like. A sample's number decides it, in this order and then again.
-enum class DataKind : std::uint8_t {
-  Bell,             // nearly normal
-  PowersOfTwo,      // of both signs
-  OneHot,           // ones on a diagonal, else mostly zeros
-  Ties,             // quarters, each followed by its negative: ties and cancellation
-  WideMagnitudes,   // bell-shaped over 27 binades
-  Positive,         // of one sign and far apart, so that a sum's size is that of its terms: a dropped term shows
-  NearlyEqual,      // 1 and some units in the last place: variances near the rounding error
-  AllEqual,         // one value in each row
-  Tail,             // zeros but for the last elements of each row: tails of vector loops
-  Tiny,             // subnormals and the smallest normal numbers
-};
-inline constexpr int DataKindCount = static_cast<int>(DataKind::Tiny) + 1;
-std::string_view name_of(DataKind kind);
+// The kind of a sample without a design: in the order of the kinds, and then again.
 DataKind kind_of_sample(int sample);
 
 struct DrawOptions {
   std::uint64_t seed = 0;
   int sample = 0;
+  std::vector<DataKind> kinds;                       // by sample, then again (design.h); empty: kind_of_sample
+  std::vector<Bits> edges;                           // of the leading input, for DataKind::Edges
   std::map<std::string, Extents> shapes;             // by input
   std::map<std::string, std::vector<Extents>> items; // by input that is a sequence
   std::set<std::string> nothing;                     // inputs that are optional, and left out
@@ -52,6 +41,12 @@ Status parse_range(const std::string& text, const Graph& graph, DrawOptions& opt
 // The dimensions of inputs that neither the model nor the options give, with what is drawn: `x[0] = 1`, or `N = 1` by symbol. Of an input
 // without a constant of its own.
 std::vector<std::string> chosen_dimensions(const Graph& graph, const DrawOptions& options);
+
+DataKind kind_of(const DrawOptions& options);
+
+// The input that has most to say, by its place: of the float tensors that are drawn and have no range the one with most elements, of equals the
+// first. -1: none.
+int leading_input(const Graph& graph, const DrawOptions& options);
 
 // The inputs of the graph that have no constant of their own. A sequence has two tensors unless its shapes are given. Symbolic dimensions that nobody gives are chosen, the same everywhere.
 Result<std::vector<Datum>> draw_inputs(const Graph& graph, const DrawOptions& options);

@@ -68,7 +68,7 @@ TEST(Draw, EveryKindAndTypeGivesFiniteNumbers) {
       o.sample = sample;
       const Tensor t = drawn(type, o);
       for (std::int64_t k = 0; k < t.size(); ++k)
-        ASSERT_FALSE(is_nan(type, t.at(k)) || is_infinite(type, t.at(k))) << name_of(type) << " " << name_of(kind_of_sample(sample));
+        ASSERT_TRUE(kind_of_sample(sample) == DataKind::Special || !(is_nan(type, t.at(k)) || is_infinite(type, t.at(k)))) << name_of(type) << " " << name_of(kind_of_sample(sample));
     }
 }
 
@@ -89,12 +89,94 @@ TEST(Draw, KindsAreWhatTheySay) {
     EXPECT_TRUE(k % 2 == 0 || at(of(DataKind::Ties), k) == -at(of(DataKind::Ties), k - 1));
     EXPECT_LE(std::abs(at(of(DataKind::Tiny), k)), 0x1p-125);
   }
+  // Rows rise or fall, and are above or below zero; four rows have each.
+  const Tensor sorted = of(DataKind::Sorted);
+  std::set<std::pair<bool, bool>> ways;
+  for (std::int64_t row = 0; row < 4; ++row) {
+    const bool rises = at(sorted, row * 32) < at(sorted, row * 32 + 1);
+    for (std::int64_t k = 1; k < 32; ++k) {
+      EXPECT_EQ(at(sorted, row * 32 + k - 1) < at(sorted, row * 32 + k), rises);
+      EXPECT_EQ(std::signbit(at(sorted, row * 32 + k)), std::signbit(at(sorted, row * 32)));
+    }
+    ways.insert({rises, at(sorted, row * 32) < 0});
+  }
+  EXPECT_EQ(ways.size(), 4u);
   const Tensor hot = of(DataKind::OneHot);
   for (std::int64_t row = 0; row < 4; ++row) EXPECT_EQ(at(hot, row * 32 + row), 1);
   int subnormal = 0;
   const Tensor tiny = of(DataKind::Tiny, ElementType::F16);
   for (std::int64_t k = 0; k < 128; ++k) subnormal += std::abs(at(tiny, k)) < 0x1p-14;
   EXPECT_GT(subnormal, 32);
+}
+
+TEST(Draw, KindsOfOneInputAreWhatTheySay) {
+  const auto of = [](DataKind kind) {
+    DrawOptions o;
+    o.kinds = {kind};
+    std::vector<double> out;
+    const Tensor t = drawn(F32, o, {64, 32});
+    for (std::int64_t k = 0; k < t.size(); ++k) out.push_back(to_double(F32, t.at(k)));
+    return out;
+  };
+  int ties = 0;
+  for (double x : of(DataKind::Halves)) {
+    EXPECT_EQ(x * 32, std::floor(x * 32));
+    EXPECT_NE(x, std::floor(x));
+    EXPECT_LE(std::abs(x), 256);
+    ties += x - std::floor(x) == 0.5;
+  }
+  EXPECT_GT(ties, 2048 / 8);  // one in five
+  // Of the argument of exp: a subnormal result below log(2^-126), about -87.3; the least argument is log(2^-149).
+  int subnormal = 0, large = 0;
+  for (double x : of(DataKind::Exponents)) {
+    EXPECT_TRUE(-103.28 <= x && x <= 88.73) << x;
+    subnormal += x < -87.4;
+    large += x > 80;
+  }
+  EXPECT_TRUE(subnormal > 64 && large > 32);
+  // A row's mean is 2^12 of either sign, its spread about 1: in f32 the square of the mean has units of 2.
+  const auto means = of(DataKind::LargeMean);
+  for (std::size_t row = 0; row < 64; ++row)
+    for (std::size_t k = 0; k < 32; ++k) {
+      EXPECT_LE(std::abs(std::abs(means[row * 32 + k]) - 4096), 6.001);
+      EXPECT_EQ(std::signbit(means[row * 32 + k]), std::signbit(means[row * 32]));
+    }
+  // Variances on both sides of 1e-5.
+  const auto small = of(DataKind::SmallSpread);
+  int below = 0, above = 0;
+  for (std::size_t row = 0; row < 64; ++row) {
+    double squares = 0;
+    for (std::size_t k = 0; k < 32; ++k) squares += small[row * 32 + k] * small[row * 32 + k];
+    (squares / 32 < 1e-5 ? below : above)++;
+  }
+  EXPECT_TRUE(below > 6 && above > 6) << below << " " << above;
+  // A row in three has none, one in three exactly one NaN, infinity, zero, end of the range or smallest normal.
+  const auto special = of(DataKind::Special);
+  int nan = 0, negative_zero = 0, infinite = 0;
+  for (std::size_t row = 0; row < 64; ++row) {
+    int found = 0;
+    for (std::size_t k = 0; k < 32; ++k) {
+      const double x = special[row * 32 + k];
+      found += std::isnan(x) || x == 0 || std::abs(x) > 7 || std::abs(x) < 0x1p-100;
+      nan += std::isnan(x);
+      infinite += std::isinf(x);
+      negative_zero += x == 0 && std::signbit(x);
+    }
+    if (row % 3 < 2) {
+      EXPECT_LE(found, static_cast<int>(row % 3));
+    }
+  }
+  EXPECT_TRUE(nan > 8 && infinite > 8 && negative_zero > 4);
+}
+
+TEST(Draw, EdgesAreTakenAsTheyAre) {
+  DrawOptions o;
+  o.kinds = {DataKind::Edges};
+  o.edges = {f32(88.5f), f32(-2), f32(INFINITY)};
+  const Tensor t = drawn(F32, o, {2, 3});
+  std::multiset<Bits> got;
+  for (std::int64_t k = 0; k < 6; ++k) got.insert(t.at(k));
+  for (Bits b : o.edges) EXPECT_EQ(got.count(b), 2u);
 }
 
 TEST(Draw, IntegersAndBools) {

@@ -1,11 +1,13 @@
 // ulpian check: a model on a backend, or outputs made elsewhere, against the specification.
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "diff/check/check_model.h"
-#include "diff/check/draw.h"
+#include "diff/check/design.h"
 #include "interp/tensors/tensor_file.h"
 #include "spec/core/file.h"
 #include "spec/import/onnx/import_onnx.h"
@@ -30,7 +32,7 @@ struct Options {
   std::vector<std::string> named;
   std::string outputs;
   std::uint64_t seed = 0;
-  int samples = 1;
+  int samples = 0;  // as many as the model is worth
   std::vector<std::string> shapes, ranges;
   double backend_seconds = 120;
   std::int64_t backend_memory_mib = 8 << 10;
@@ -68,6 +70,18 @@ struct Sample {
   Tensors inputs;
 };
 
+// Once samples that nobody asked for have taken so long, no further one is begun.
+constexpr double MostSecondsUnasked = 10;
+
+// Without being asked: all samples are drawn, and held, before the first is tried.
+int samples_worth_drawing(const Tensors& inputs) {
+  constexpr std::int64_t MostElements = 1 << 23;
+  std::int64_t elements = 1;
+  for (const Datum& d : inputs)
+    for (std::size_t k = 0; k < d.count(); ++k) elements += d.part(k).size();
+  return static_cast<int>(std::clamp<std::int64_t>(MostElements / elements, 1, 1000));
+}
+
 Result<std::vector<Sample>> draw_samples(const Options& o, const Common& common, const std::shared_ptr<const language::Specification>& spec,
                                          const std::shared_ptr<const Graph>& graph, const interp::Limits& limits) {
   if (!o.outputs.empty()) return usage("--outputs needs the --inputs that they were made from");
@@ -80,12 +94,22 @@ Result<std::vector<Sample>> draw_samples(const Options& o, const Common& common,
     if (Status r = diff::parse_range(s, *graph, draw); !r) return r.error();
   if (const auto chosen = diff::chosen_dimensions(*graph, draw); !chosen.empty() && !common.quiet)
     fmt::print(stderr, "note: the model leaves dimensions free, and these were chosen: {}; --shape gives others\n", one_line(fmt::format("{}", fmt::join(chosen, ", "))));
+  auto first = diff::draw_valid_inputs(spec, graph, draw, limits);
+  if (!first) return std::move(first).error();
+  int count = o.samples ? o.samples : diff::is_single_call(*graph) ? samples_worth_drawing(*first) : 1;
+  if (count > 1) {
+    diff::Design design = diff::design_inputs(spec, graph, draw, *first, limits);
+    draw.kinds = std::move(design.kinds);
+    draw.edges = std::move(design.edges);
+    if (o.samples == 0) count = std::min(design.battery, count);
+  }
   std::vector<Sample> samples;
-  for (int k = 0; k < o.samples; ++k) {
+  for (int k = 0; k < count; ++k) {
     draw.sample = k;
-    auto inputs = diff::draw_valid_inputs(spec, graph, draw, limits);
+    // The first is bell-shaped whatever the design.
+    auto inputs = k == 0 ? std::move(first) : diff::draw_valid_inputs(spec, graph, draw, limits);
     if (!inputs) return std::move(inputs).error();
-    std::string title = fmt::format("seed {}", o.seed) + (o.samples > 1 ? fmt::format(" sample {} ({})", k, name_of(diff::kind_of_sample(k))) : "");
+    std::string title = fmt::format("seed {}", o.seed) + (count > 1 ? fmt::format(" sample {} ({})", k, name_of(diff::kind_of(draw))) : "");
     for (std::size_t i = 0; i < inputs->size(); ++i)
       if ((*inputs)[i].is_present()) title += fmt::format(" {}{}", graph->values[static_cast<std::size_t>(graph->inputs[i])].name, extents_text((*inputs)[i]));
     samples.push_back({std::move(title), std::move(*inputs)});
@@ -155,9 +179,11 @@ public:
   void take(const diff::ModelCheck& m, const std::string& title) {
     progress_.done();
     explain(m);
-    if (common_.json) checks_.emplace_back(m, title);
-    else print_check(m, facts, title, o_.all, explained_);
     const int s = diff::exit_status(m.overall());
+    // Of what the inputs were chosen for without being asked, one line is enough where nothing is wrong.
+    const bool short_of_it = o_.samples == 0 && !checks_.empty() && s == Success && !o_.all;
+    if (!common_.json) print_check(m, facts, title, o_.all, explained_, short_of_it);
+    checks_.emplace_back(m, title);
     status_ = status_ == Nonconforming || s == Nonconforming ? Nonconforming : std::max(status_, s);
   }
   int finish() const {
@@ -165,6 +191,7 @@ public:
     const int status = !not_written_.empty() && status_ == Success ? UsageError : status_;
     if (!not_written_.empty()) fmt::print(stderr, "error: --explain: {}\n", one_line(not_written_));
     if (common_.json) fmt::print("{}\n", json_report(o_.model, facts, checks_, status, explained_));
+    else if (checks_.size() > 1) print_all_samples(checks_);
     return status;
   }
 
@@ -172,7 +199,7 @@ private:
   void explain(const diff::ModelCheck& m) {
     const int sample = sample_++;
     if (o_.explain.empty() || !not_written_.empty()) return;
-    ExplainOptions how{o_.explain, o_.samples > 1 ? fmt::format("sample_{}_", sample) : std::string(), {}};
+    ExplainOptions how{o_.explain, o_.samples > 1 || sample > 0 ? fmt::format("sample_{}_", sample) : std::string(), {}};
     if (o_.profile.profile != ProfileChoice().profile) how.more.insert(how.more.end(), {"--profile", o_.profile.profile});
     for (const std::string& a : o_.profile.admit) how.more.insert(how.more.end(), {"--admit", a});
     for (const std::string& f : common_.spec_files) how.more.insert(how.more.end(), {"--spec", f});
@@ -223,10 +250,20 @@ int check(const Options& o, const Common& common) {
   if (!bytes) return report(bytes.error(), common);
   auto backend = open_backend(o, common, reports.facts);
   if (!backend) return report(backend.error(), common);
-  for (const Sample& sample : *samples) {
+  const auto began = std::chrono::steady_clock::now();
+  for (std::size_t k = 0; k < samples->size(); ++k) {
+    const Sample& sample = (*samples)[k];
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    if (o.samples == 0 && seconds > MostSecondsUnasked) {
+      if (!common.quiet) fmt::print(stderr, "note: {} of {} samples took {:.0f} s, and the others were left out; --samples {} takes all\n", k, samples->size(), seconds, samples->size());
+      break;
+    }
     auto m = diff::check_model(*spec, *graph, *bytes, *backend, sample.inputs, options);
     if (!m) return report(m.error(), common);
+    const diff::Class whole = m->whole.verdict;
     reports.take(*m, sample.title);
+    // Who gives no answer to the first is not asked for more unless that is wanted: each may take the whole time limit.
+    if (o.samples == 0 && (whole == diff::Class::Hung || whole == diff::Class::Crashed || whole == diff::Class::Failed || whole == diff::Class::OutOfMemory || whole == diff::Class::Refused)) break;
   }
   return reports.finish();
 }
@@ -244,7 +281,7 @@ void add_check(CLI::App& app, Common& common, std::function<int()>& chosen) {
   c.add_option("--input", o->named, "One input by name")->type_name("NAME=FILE")->allow_extra_args(false)->check(not_empty());
   c.add_option("--outputs", o->outputs, "Folder with output_<k>.npy or .pb (of a sequence a folder) that were made elsewhere from --inputs")->type_name("DIR")->check(not_empty());
   c.add_option("--seed", o->seed, "Of drawn inputs")->type_name("N")->capture_default_str()->check(whole_number());
-  c.add_option("--samples", o->samples, "Kinds of drawn data to try: bell-shaped, powers of two, one-hot rows, ties and cancellation, wide magnitudes, one sign, nearly equal, equal rows, tails, subnormals; then again")->type_name("N")->check(CLI::Range(1, 1000))->capture_default_str();
+  c.add_option("--samples", o->samples, "Kinds of drawn data to try, the most telling first (docs/checking.md lists them), then again; else one, and of a model of one operator up to eight")->type_name("N")->check(CLI::Range(1, 1000));
   c.add_option("--shape", o->shapes, "Extents of an input, of a sequence's tensors (NAME=2x3+4x3; none: without any, or an optional without a value), or of a symbolic dimension")->type_name("NAME=2x3|SYMBOL=4")->allow_extra_args(false)->check(not_empty());
   c.add_option("--range", o->ranges, "Values of an input")->type_name("NAME=LOW:HIGH")->allow_extra_args(false)->check(not_empty());
   c.add_option("--backend-time-limit", o->backend_seconds, "Seconds for one run of the backend")->type_name("SECONDS")->check(number_between(0.1, 1e6))->capture_default_str();

@@ -60,6 +60,11 @@ json to_json(const diff::Witness& w) {
   return x;
 }
 
+json to_json(const diff::Shown& s) {
+  json j{{"elements", s.elements()}, {"any_change", s.exact()}, {"vacuous", s.vacuous()}};
+  if (s.has_others()) j["least"] = finite(s.least()), j["median"] = finite(s.median());
+  return j;
+}
 
 json to_json(const diff::Verdict& v, const Explained* explained) {
   json j{{"class", name_of(v.verdict)},
@@ -73,6 +78,7 @@ json to_json(const diff::Verdict& v, const Explained* explained) {
   if (v.counts.let_through) j["let_through"] = v.counts.let_through;
   if (v.counts.refused_inside) j["refused_inside"] = v.counts.refused_inside;
   if (v.by_rule) j["by_rule"] = true;
+  if (v.counts.shown.elements()) j["shown"] = to_json(v.counts.shown);
   if (!v.reason.empty()) j["reason"] = v.reason;
   if (v.unrounded) j["excess_precision"] = true;
   if (v.refused_by_both) j["refused_by_both"] = true;
@@ -102,14 +108,7 @@ struct Row {
   std::map<diff::Class, std::size_t> classes;
 };
 
-std::string percent(std::int64_t part, std::int64_t all) {
-  if (!all) return "-";
-  // Not all is not 100 %.
-  const double share = 100.0 * static_cast<double>(part) / static_cast<double>(all);
-  if (part < all && share >= 99.95) return "<100%";
-  if (part > 0 && share < 0.05) return ">0%";
-  return fmt::format("{:.1f}%", share);
-}
+using diff::percent;
 
 const char* paint(diff::Class c, bool colour) {
   if (!colour) return "";
@@ -129,8 +128,8 @@ void print_table(const diff::ModelCheck& m, bool colour) {
     r.refused += n.verdict.refused_by_both;
     r.counts.add(n.verdict.counts);
   }
-  constexpr const char* Line = "{:<28} {:>6} {:>12} {:>9} {:>9} {:>9} {:>10}  {}{}{}\n";
-  fmt::print("{:<28} {:>6} {:>12} {:>9} {:>9} {:>9} {:>10}  {}\n", "operator", "calls", "elements", "same bits", "allowed", "outside", "worst ULP", "verdict");
+  constexpr const char* Line = "{:<28} {:>6} {:>12} {:>9} {:>9} {:>9} {:>10} {:>17}  {}{}{}\n";
+  fmt::print("{:<28} {:>6} {:>12} {:>9} {:>9} {:>9} {:>10} {:>17}  {}\n", "operator", "calls", "elements", "same bits", "allowed", "outside", "worst ULP", "shows above", "verdict");
   for (const auto& [op, r] : rows) {
     std::string verdict;
     diff::Class worst = diff::Class::Conforms;
@@ -143,7 +142,7 @@ void print_table(const diff::ModelCheck& m, bool colour) {
     if (r.counts.vacuous) verdict += fmt::format(" ({} vacuous)", r.counts.vacuous);
     if (r.counts.random) verdict += fmt::format(" ({} random: by range only)", r.counts.random);
     fmt::print(Line, one_line(op.size() > 28 ? op.substr(0, 25) + "..." : op), r.calls, r.counts.elements, percent(r.counts.equal, r.counts.elements), percent(r.counts.allowed, r.counts.elements),
-               r.counts.outside, r.counts.worst_ulps > 0 ? fmt::format("{:.3g}", r.counts.worst_ulps) : "0", paint(worst, colour), verdict, colour ? "\033[0m" : "");
+               r.counts.outside, r.counts.worst_ulps > 0 ? fmt::format("{:.3g}", r.counts.worst_ulps) : "0", in_short(r.counts.shown), paint(worst, colour), verdict, colour ? "\033[0m" : "");
   }
 }
 
@@ -294,7 +293,15 @@ std::string rule_in_words(const diff::ModelCheck& m) {
   return text;
 }
 
-std::string headline(const diff::ModelCheck& m) {
+// Of all calls; of a model that is one unit, its own.
+diff::Counts counts_of(const diff::ModelCheck& m) {
+  if (m.nodes.empty()) return m.whole.counts;
+  diff::Counts all;
+  for (const diff::NodeCheck& n : m.nodes) all.add(n.verdict.counts);
+  return all;
+}
+
+std::string verdicts_in_words(const diff::ModelCheck& m) {
   std::string text = verdict_in_words(m) + rule_in_words(m);
   if (m.nodes.empty()) return m.whole.counts.vacuous && m.overall() != diff::Class::Vacuous ? text + fmt::format(" ({} of {} elements vacuous)", m.whole.counts.vacuous, m.whole.counts.elements) : text;
   std::size_t conforming = 0, refused = 0, vacuous = 0, unrounded = 0, own_faults = !m.whole.own_fault.empty();
@@ -322,6 +329,12 @@ std::string headline(const diff::ModelCheck& m) {
   return text;
 }
 
+std::string headline(const diff::ModelCheck& m) {
+  const diff::Counts all = counts_of(m);
+  const std::string shown = in_words(all.shown, all.elements);
+  return verdicts_in_words(m) + (shown.empty() ? "" : "; " + shown);
+}
+
 // `{"a": 1, "b": "x"}` as `a 1, b x`
 std::string options_in_words(const BackendFacts& facts) {
   std::string text;
@@ -344,6 +357,7 @@ json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::st
     json& c = j["conditioning"] = {{"ill_conditioned", m.conditioning->ill}, {"output", m.conditioning->output}, {"absolute", finite(m.conditioning->absolute)}, {"relative", finite(m.conditioning->relative)}, {"operators", json::array()}};
     for (const diff::Conditioning::Operator& o : m.conditioning->operators) c["operators"].push_back({{"node", o.node}, {"operator", o.name}, {"growth", finite(o.growth)}});
   }
+  if (const diff::Counts all = counts_of(m); all.shown.elements()) j["shown"] = to_json(all.shown);
   if (m.from_canonical)
     j["from_canonical"] = {{"elements", m.from_canonical->elements}, {"equal", m.from_canonical->equal}, {"worst_ulps", finite(m.from_canonical->worst_ulps)}, {"worst_absolute", finite(m.from_canonical->worst_absolute)}};
   if (!m.nodes.empty()) j["seconds"] = {{"canonical", m.times.canonical}, {"verdicts", m.times.verdicts}, {"deviations", m.times.deviations}, {"regions", m.times.regions}};
@@ -381,15 +395,35 @@ std::string json_report(const std::string& model, const BackendFacts& facts, con
   return json{{"model", model}, {"checks", all}, {"exit_status", exit_status}}.dump(2, ' ', false, json::error_handler_t::replace);
 }
 
-void print_check(const diff::ModelCheck& m, const BackendFacts& facts, const std::string& sample, bool all, const Explanations& explained) {
+void print_check(const diff::ModelCheck& m, const BackendFacts& facts, const std::string& sample, bool all, const Explanations& explained, bool short_of_it) {
   const bool colour = is_terminal(STDOUT_FILENO);
-  if (!m.nodes.empty()) {
+  if (!m.nodes.empty() && !short_of_it) {
     print_table(m, colour);
     print_details(m, facts, all, explained);
   }
-  print_whole(m, all, explained);
-  if (const std::string options = options_in_words(facts); !options.empty()) fmt::print("options: {}\n", one_line(options));
+  if (!short_of_it) print_whole(m, all, explained);
+  if (const std::string options = options_in_words(facts); !options.empty() && !short_of_it) fmt::print("options: {}\n", one_line(options));
   fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), one_line(m.backend), m.backend_version.empty() ? "" : one_line(" " + m.backend_version), colour ? "\033[0m" : "", one_line(sample), one_line(headline(m)));
+}
+
+void print_all_samples(const std::vector<std::pair<diff::ModelCheck, std::string>>& checks) {
+  std::map<diff::Class, std::size_t> classes;
+  std::vector<const diff::Verdict*> verdicts;
+  diff::Counts counts;
+  diff::Class worst = diff::Class::Conforms;
+  for (const auto& [m, sample] : checks) {
+    ++classes[m.overall()];
+    if (severity(m.overall()) > severity(worst)) worst = m.overall();
+    m.list_verdicts(verdicts);
+    counts.add(counts_of(m));
+  }
+  std::string text;
+  for (const auto& [c, count] : classes) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name_of(c));
+  const auto least = diff::exit_status(worst) == 1 ? diff::least_together(verdicts) : std::nullopt;
+  if (least) text += fmt::format("; all conform to {} + {}", checks.front().first.profile, to_string(*least));
+  if (const std::string shown = in_words(counts.shown, counts.elements); !shown.empty()) text += "; " + shown;
+  const bool colour = is_terminal(STDOUT_FILENO);
+  fmt::print("{}all {} samples{}: {}\n", paint(worst, colour), checks.size(), colour ? "\033[0m" : "", text);
 }
 
 }  // namespace ulpian::tools

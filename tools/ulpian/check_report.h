@@ -22,6 +22,8 @@ struct BackendFacts {
 std::string json_report(const std::string& model, const BackendFacts& facts, const std::vector<std::pair<diff::ModelCheck, std::string>>& checks, int exit_status, const Explanations& explained = {});
 
 // The table of operators, what does not conform, and one line that says it all. `all`: also calls on which the standard says nothing.
-void print_check(const diff::ModelCheck& check, const BackendFacts& facts, const std::string& sample, bool all, const Explanations& explained = {});
+void print_check(const diff::ModelCheck& check, const BackendFacts& facts, const std::string& sample, bool all, const Explanations& explained = {}, bool short_of_it = false);
+// One line on several samples together.
+void print_all_samples(const std::vector<std::pair<diff::ModelCheck, std::string>>& checks);
 
 }  // namespace ulpian::tools
