@@ -64,6 +64,30 @@ std::vector<std::optional<Clause>> clauses_of(const language::Specification& spe
   return out;
 }
 
+// Whether each element is computed from elements of its own, and from what is one for all: no sum and no parameter is behind some of them together.
+bool computes_alone(const core::Program& p) {
+  using core::TermKind;
+  if (!p.recurrences.empty()) return false;
+  for (const core::Term& t : p.terms)
+    if (t.kind == TermKind::Reduce || t.kind == TermKind::Fold || t.kind == TermKind::Nth) return false;
+  for (const core::TensorNode& n : p.tensors) {
+    if (n.kind != core::TensorKind::Comprehension) continue;
+    std::vector<core::TermId> stack{n.body};
+    std::set<core::TermId> seen;
+    while (!stack.empty()) {
+      const core::TermId id = stack.back();
+      stack.pop_back();
+      if (!seen.insert(id).second) continue;
+      const core::Term& t = p.term(id);
+      const bool reads = t.kind == TermKind::Read || t.kind == TermKind::ReadElse;
+      if (const std::size_t free = p.free_of(id).size(); reads && free != 0 && free < n.variables.size()) return false;
+      const auto a = p.arguments_of(id);
+      stack.insert(stack.end(), a.begin(), a.end());
+    }
+  }
+  return true;
+}
+
 // The profile's rule of closeness for outputs of an operator, or of several together ("").
 std::function<std::optional<interp::Closeness>(ElementType)> rules_of(const Judging& judging, const std::string& op) {
   if (!judging.options->profile.has_rules()) return nullptr;
@@ -103,6 +127,7 @@ Expectation expect_reading(const Judging& judging, const interp::Makers& makers,
   e.clauses = clauses_of(*judging.specification, call->program(), node);
   e.unordered_axes = call->program().unordered_axes;
   e.has_unspecified = std::ranges::any_of(call->program().terms, [](const core::Term& t) { return t.kind == core::TermKind::Unspecified; });
+  e.alone = computes_alone(call->program());
   e.draws_random = std::ranges::any_of(call->program().terms, [](const core::Term& t) { return t.kind == core::TermKind::Random; });
   e.allowed = [judging, call, &graph, &node, given] {
     return interp::evaluate_allowed(call->program(), given_sets(judging, graph, node, *given), judging.options->profile, judging.limits(judging.options->node_seconds));

@@ -160,6 +160,7 @@ private:
       if (!output(k)) return std::move(v_);
     }
     show();
+    lean();
     if (let_through_) {
       const SecondOpinion opinion = e_.second_opinion ? e_.second_opinion(let_through_->output, let_through_->position) : SecondOpinion{};
       const std::int64_t at = let_through_->position;
@@ -298,6 +299,13 @@ private:
     if (std::isfinite(o.distance)) v_.reason += fmt::format(" ({:.3g} times)", o.distance);
     if (refused_has_set_) v_.reason += refused_is_inside_ ? "; the definition admits it" : "; the definition does not admit it either";
     if (v_.counts.outside > 1) v_.reason += fmt::format(" (the worst of {}, {} of which the definition admits)", counted(v_.counts.outside, "element"), v_.counts.refused_inside);
+  }
+
+  // Not of random numbers: their distribution is no error.
+  void lean() {
+    if (!allowed_ready_ || e_.draws_random) return;
+    for (std::size_t k = 0; k < std::min(allowed_.size(), e_.canonical.size()) && !v_.bias; ++k)
+      if (allowed_[k] && e_.canonical[k]) v_.bias = bias_of(*allowed_[k], *e_.canonical[k], *(*got_)[k], e_.alone);
   }
 
   // What would have been seen; not where a rule decides and no set.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "diff/backends/outcome.h"
+#include "diff/compare/bias.h"
 #include "diff/compare/shown.h"
 #include "diff/compare/ulp.h"
 #include "interp/allowed/allowed.h"
@@ -128,6 +129,7 @@ struct Verdict {
   bool refused_undefined = false;
   std::optional<Witness> let_through;    // of a rule of closeness: the element that is farthest outside of its set
   bool by_rule = false;                  // a violation of such a rule: no set says so
+  std::optional<Bias> bias;        // of one output's errors: a warning, whatever the verdict
   std::optional<Deviations> deviations;  // of a violation, where they were looked for
 };
 
@@ -167,6 +169,7 @@ struct Expectation {
   std::string reading;         // of one of `others`, why it may be read so; empty: the standard leaves it open
   bool more_readings = false;  // than `others` has: none of them fitting, it is undecided
   bool holds_true_value = true;  // the sets do, as the profile admits rounding: where one does not, Ulpian is at fault
+  bool alone = false;           // each element of an output is computed from few numbers of its own: no sum is behind several of them
   bool draws_random = false;    // random numbers: the sets hold whatever is in the range of their distribution
   bool has_unspecified = false;  // a definition says `unspecified`: floats that may be anything are what it leaves open, and no overflow
   // In each line along these axes any order, the same in all outputs.

@@ -81,6 +81,7 @@ json to_json(const diff::Verdict& v, const Explained* explained) {
   if (v.counts.shown.elements()) j["shown"] = to_json(v.counts.shown);
   if (!v.reason.empty()) j["reason"] = v.reason;
   if (v.unrounded) j["excess_precision"] = true;
+  if (v.bias) j["bias"] = {{"elements", v.bias->elements}, {"toward", v.bias->toward_zero ? (v.bias->mean < 0 ? "zero" : "infinity") : v.bias->mean < 0 ? "negative" : "positive"}, {"mean", std::abs(v.bias->mean)}, {"root_mean_square", v.bias->root_mean_square}};
   if (v.refused_by_both) j["refused_by_both"] = true;
   if (v.refused_undefined) j["refused_undefined"] = true;
   if (!v.own_fault.empty()) j["own_fault"] = v.own_fault;
@@ -218,6 +219,24 @@ const diff::KnownFault* known_fault(const BackendFacts& facts, const std::string
 bool worth_telling(const diff::Verdict& v, bool all) {
   if (v.refused_by_both || v.let_through) return true;
   return v.verdict != diff::Class::Conforms && (v.verdict != diff::Class::Vacuous || all);
+}
+
+// Of those that conform, too.
+void print_biases(const diff::ModelCheck& m) {
+  constexpr int Most = 8;
+  int told = 0;
+  const auto tell = [&](const std::string& what, const diff::Bias& b) {
+    const char* where = b.toward_zero ? (b.mean < 0 ? "towards zero" : "away from zero") : b.mean < 0 ? "downwards" : "upwards";
+    fmt::print("{}warning: {}: its errors lean {}, by {:.2g} of what is admitted on average, with a root mean square of {:.2g} over {} elements\n", told == 0 ? "\n" : "", what, where,
+               std::abs(b.mean), b.root_mean_square, b.elements);
+  };
+  for (const diff::NodeCheck& n : m.nodes) {
+    if (!n.verdict.bias) continue;
+    if (told == Most) return fmt::print("warning: and more operators whose errors lean; --json has them all\n");
+    tell(one_line(n.op) + (n.name.empty() ? fmt::format(" (node {})", n.node) : one_line(" \"" + n.name + "\"")), *n.verdict.bias);
+    ++told;
+  }
+  if (m.nodes.empty() && m.whole.bias) tell("the model as a whole", *m.whole.bias);
 }
 
 void print_details(const diff::ModelCheck& m, const BackendFacts& facts, bool all, const Explanations& explained) {
@@ -401,6 +420,7 @@ void print_check(const diff::ModelCheck& m, const BackendFacts& facts, const std
     print_table(m, colour);
     print_details(m, facts, all, explained);
   }
+  if (!short_of_it) print_biases(m);
   if (!short_of_it) print_whole(m, all, explained);
   if (const std::string options = options_in_words(facts); !options.empty() && !short_of_it) fmt::print("options: {}\n", one_line(options));
   fmt::print("{}{}{}{}, on {}: {}\n", paint(m.overall(), colour), one_line(m.backend), m.backend_version.empty() ? "" : one_line(" " + m.backend_version), colour ? "\033[0m" : "", one_line(sample), one_line(headline(m)));

@@ -194,6 +194,19 @@ class Check(Case):
         # Of two operators it is one sample, unless more are asked for.
         self.assertEqual(len(json.loads(self.expect(0, "check", self.save(CHAIN), "--backend", "ulpian", "--json").out)["checks"]), 1)
 
+    # exp cut to f32 where it is to be rounded: each number is within 1 ULP, and all of them lie below.
+    def test_errors_that_lean_are_told(self):
+        x = np.linspace(-1, 1, 2000).astype(np.float32).reshape(40, 50)
+        right = np.exp(x.astype(np.float64))
+        rounded = right.astype(np.float32)
+        cut = np.where(rounded > right, np.nextafter(rounded, np.float32(0)), rounded)
+        m = self.save(model([node("Exp", ["x"], ["y"])], [value("x", F32, [40, 50])], [value("y", F32, [40, 50])]))
+        os.makedirs(self.path("y"))
+        for y, leans in ((cut, True), (rounded, False), (np.where(np.arange(2000).reshape(40, 50) % 2, cut, np.nextafter(rounded, np.float32(9))), False)):
+            np.save(self.path("y/output_0.npy"), y)
+            p = self.expect(0, "check", m, "--inputs", self.inputs(x), "--outputs", self.path("y"), says="conforms to standard")
+            self.assertEqual("its errors lean towards zero" in p.out, leans)
+
     def test_outputs_made_elsewhere(self):
         m, x = self.save(CHAIN), np.array([[0.5, -2, 3], [0, 1, 2]], np.float32)
         y = np.exp(np.maximum(x, 0).astype(np.float64)).astype(np.float32)
