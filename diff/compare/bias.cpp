@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace ulpian::diff {
@@ -54,16 +53,26 @@ std::optional<Bias> bias_of(const interp::AllowedTensor& set, const Tensor& cano
   // An odd step meets all columns of a matrix.
   const std::int64_t step = (set.size() + MostElements - 1) / MostElements | 1;
   std::vector<Error> plain, outward;
-  std::set<std::pair<Bits, Bits>> seen;
+  struct Seen {
+    Bits got, canonical;
+    std::int64_t position;
+    double error, value;
+  };
+  std::vector<Seen> seen;
   for (std::int64_t i = 0; i < set.size(); i += step) {
     const std::uint8_t flags = set.flags()[static_cast<std::size_t>(i)];
     if (flags & (interp::HasNan | interp::Anything | interp::NotOneInterval | interp::Empty)) continue;
     const Bits low = set.lower().at(i), high = set.upper().at(i), b = got.at(i), c = canonical.at(i);
     if (low == high || is_nan(t, b) || is_nan(t, c)) continue;
     const double half = (to_double(t, high) - to_double(t, low)) / 2, value = to_double(t, c), e = (to_double(t, b) - value) / half;
-    if (!std::isfinite(e) || !(half > 0) || !seen.insert({b, c}).second) continue;
-    plain.push_back({i, e});
-    if (value != 0) outward.push_back({i, value > 0 ? e : -e});
+    if (std::isfinite(e) && half > 0) seen.push_back({b, c, i, e, value});
+  }
+  std::sort(seen.begin(), seen.end(), [](const Seen& x, const Seen& y) { return std::tie(x.got, x.canonical, x.position) < std::tie(y.got, y.canonical, y.position); });
+  for (std::size_t k = 0; k < seen.size(); ++k) {
+    const Seen& s = seen[k];
+    if (k > 0 && s.got == seen[k - 1].got && s.canonical == seen[k - 1].canonical) continue;
+    plain.push_back({s.position, s.error});
+    if (s.value != 0) outward.push_back({s.position, s.value > 0 ? s.error : -s.error});
   }
   std::optional<Bias> out;
   for (const auto* errors : {&outward, &plain})

@@ -1,6 +1,7 @@
 // Roundings of doubles to the values of a type, and outward steps, without fesetround and without libm's functions. Private to this folder.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -84,16 +85,16 @@ inline double half_least(const FloatFormat& f) {
   return half > 0 ? half : std::numeric_limits<double>::denorm_min();
 }
 
-// ulp(x) in a format (numerics.md, section 0); of 0 the least subnormal. x is finite.
-inline double ulp_of(const FloatFormat& f, double x) {
-  int e = f.min_exponent();
-  if (x != 0) {
-    int k = 0;
-    (void)std::frexp(x, &k);
-    if (k - 1 > e) e = k - 1;
-  }
-  return std::ldexp(1.0, e - f.fraction_bits);
+// 2^e, for the exponents that doubles have.
+inline double power_of_two(int e) {
+  if (e < -1022) return e < -1074 ? 0 : std::bit_cast<double>(std::uint64_t{1} << (e + 1074));
+  return std::bit_cast<double>(static_cast<std::uint64_t>(std::min(e, 1024) + 1023) << 52);
 }
+// floor(log2|x|) of a normal double; -1023 of 0 and of a subnormal one.
+inline int exponent_of(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023; }
+
+// ulp(x) in a format (numerics.md, section 0); of 0 the least subnormal. x is finite. (No format has a least normal number below f64's.)
+inline double ulp_of(const FloatFormat& f, double x) { return power_of_two(std::max(exponent_of(x), f.min_exponent()) - f.fraction_bits); }
 
 // How far below the positive reals in [from, to] (or that round to them) values within `ulps` of them reach. ulp(x) doubles at powers of two, so one of these inside
 // may reach further than `from` does; the first or the last of them does most (the last, where the error is more than the value). +infinity where there is none.
