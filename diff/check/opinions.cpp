@@ -42,12 +42,6 @@ private:
 constexpr double GroundsSeconds = 10;
 constexpr std::size_t MostReads = 64;
 
-Extents index_at(const Extents& extents, std::int64_t position) {
-  Extents out(extents.size());
-  for (std::size_t d = extents.size(); d-- > 0; position /= extents[d]) out[d] = position % extents[d];
-  return out;
-}
-
 constexpr const char* NoTime = "the time for this is used up";
 constexpr const char* NotFollowed = "an operator before it was not evaluated over the real numbers";
 
@@ -229,7 +223,7 @@ std::function<std::optional<Grounds>(std::size_t, std::int64_t, Bits)> grounds_o
     for (const auto& [slot, place] : reads) {
       if (!seen.emplace(slot, place).second || out.reads.size() >= MostReads) continue;
       const Tensor& t = *(*arguments)[slot];
-      out.reads.push_back({p.tensor(p.inputs[slot]).name, index_at(t.extents(), place), t.type(), t.at(place)});
+      out.reads.push_back({p.tensor(p.inputs[slot]).name, index_of(t.extents(), place), t.type(), t.at(place)});
     }
     out.read_count = static_cast<std::int64_t>(seen.size());
     const auto ending = value ? reals.ending_of(output, position, spending.limits(GroundsSeconds)) : std::nullopt;

@@ -17,15 +17,6 @@ using MaybeTensors = std::vector<std::optional<Tensor>>;
 // Elements outside that are looked at again by other means: the worst, and the first few.
 constexpr std::size_t SecondOpinions = 6;
 
-Extents index_of(std::int64_t position, const Extents& extents) {
-  Extents out(extents.size());
-  for (std::size_t k = extents.size(); k-- > 0;) {
-    out[k] = extents[k] ? position % extents[k] : 0;
-    position = extents[k] ? position / extents[k] : 0;
-  }
-  return out;
-}
-
 Verdict of_class(Class c, std::string reason, std::string evidence = {}) {
   Verdict v;
   v.verdict = c;
@@ -291,7 +282,7 @@ private:
   void violation_of_rule() {
     const Outside& o = *refused_;
     const Tensor& want = *e_.canonical[o.output];
-    const Extents index = index_of(o.position, want.extents());
+    const Extents index = index_of(want.extents(), o.position);
     v_.verdict = Class::Violation;
     v_.by_rule = true;
     v_.reason = fmt::format("output {}{} is {}, canonical {}: farther from it than {}", name(o.output), index.empty() ? "" : ulpian::to_string(index),
@@ -356,7 +347,7 @@ private:
     w.output_name = o.output < e_.names.size() ? e_.names[o.output] : std::string();
     if (o.output < e_.clauses.size()) w.clause = e_.clauses[o.output];
     w.position = o.position;
-    w.index = index_of(o.position, want.extents());
+    w.index = index_of(want.extents(), o.position);
     w.type = want.type();
     w.got = (*got_)[o.output]->at(o.position);
     w.canonical = want.at(o.position);
@@ -570,7 +561,7 @@ std::optional<std::string> left_undefined(const Expectation& e) {
     const auto open = std::find_if(flags.begin(), flags.end(), [](std::uint8_t f) { return (f & interp::Anything) != 0; });
     if (open == flags.end()) continue;
     const std::string name = k < e.names.size() && !e.names[k].empty() ? "\"" + e.names[k] + "\"" : std::to_string(k);
-    return fmt::format("refuses what the standard leaves undefined: {}{} may be anything", name, ulpian::to_string(index_of(open - flags.begin(), set->extents())));
+    return fmt::format("refuses what the standard leaves undefined: {}{} may be anything", name, ulpian::to_string(index_of(set->extents(), open - flags.begin())));
   }
   return std::nullopt;
 }

@@ -158,12 +158,6 @@ Difference difference(const MaybeTensors& one, const MaybeTensors& other) {
   return out;
 }
 
-Extents index_of(const Extents& extents, std::int64_t position) {
-  Extents out(extents.size());
-  for (std::size_t d = extents.size(); d-- > 0; position /= extents[d]) out[d] = position % extents[d];
-  return out;
-}
-
 }  // namespace
 
 struct Call::State {

@@ -23,6 +23,12 @@ std::optional<std::int64_t> element_count(std::span<const std::int64_t> extents)
   return count;
 }
 
+Extents index_of(const Extents& extents, std::int64_t position) {
+  Extents out(extents.size());
+  for (std::size_t d = extents.size(); d-- > 0; position /= extents[d]) out[d] = position % extents[d];
+  return out;
+}
+
 std::string to_string(const Extents& extents) {
   std::string out = "[";
   for (std::size_t k = 0; k < extents.size(); ++k) out += (k ? ", " : "") + std::to_string(extents[k]);

@@ -21,6 +21,8 @@ inline constexpr std::size_t MostAxes = 64;  // of one tensor or reduction; NumP
 // The number of elements, or empty if it overflows 2^62 or an extent is negative.
 std::optional<std::int64_t> element_count(std::span<const std::int64_t> extents);
 std::string to_string(const Extents& extents);  // "[2, 3]"
+// The index of an element by its row-major position, which there is.
+Extents index_of(const Extents& extents, std::int64_t position);
 
 // Unpacked storage: one byte per bool and per element of at most 8 bits (the unused high bits are zero), little endian, aligned to 64 bytes.
 // Strings are kept apart.

@@ -72,12 +72,6 @@ json kind_in_files(const Datum& v) {
   return type != ElementType::String && !numpy_has(type) ? json(name_of(type)) : json();
 }
 
-Extents index_of(const Extents& extents, std::int64_t position) {
-  Extents out(extents.size());
-  for (std::size_t d = extents.size(); d-- > 0; position /= extents[d]) out[d] = position % extents[d];
-  return out;
-}
-
 template <typename T> json type_and_extents(const T& t) { return {{"type", name_of(t.type())}, {"extents", t.extents()}}; }
 
 json to_json(const std::string& name, const Datum& v) {
