@@ -199,8 +199,9 @@ std::string last_step(const core::Program& p, core::TermId id, const interp::Pro
   }
   const auto primitive = static_cast<Primitive>(t.operation);
   if (!is_float(t.type)) return fmt::format("it ends in `{}`, which is exact", name_of(primitive));
-  const double ulp = profile.ulp(primitive, t.type);
-  if (ulp > 0.5) return fmt::format("it ends in `{}`, which may be off by {:g} ULP under {}", name_of(primitive), ulp, profile.name());
+  if (const interp::FunctionError e = profile.error(primitive, t.type); !e.is_rounding())
+    return fmt::format("it ends in `{}`, which may be off by {:g}{} ULP{} under {}", name_of(primitive), e.ulps, e.per_argument != 0 ? fmt::format(" + {:g} |argument|", e.per_argument) : "",
+                       e.absolute != 0 ? fmt::format(" and {:g} besides", e.absolute) : "", profile.name());
   const bool exact = primitive == Primitive::Negate || primitive == Primitive::Absolute || primitive == Primitive::Maximum || primitive == Primitive::Minimum || primitive == Primitive::Sign;
   return fmt::format("it ends in `{}`, {}", name_of(primitive), exact ? "which is exact" : "rounded correctly");
 }

@@ -44,20 +44,22 @@ std::vector<double> canonical_values(P p, ElementType t, const std::vector<doubl
 // What an implementation may answer where our value is `c`: the real one is within half an ulp of it (f64: within 0.5001).
 class Tolerance {
 public:
-  Tolerance(P p, ElementType t, double ulps, bool rounds) : p_(p), t_(t), ulps_(ulps), rounds_(rounds), format_(format_of(t)) {
+  // `per_argument`: so many ulps more for each unit of the argument's magnitude.
+  Tolerance(P p, ElementType t, double ulps, bool rounds, double per_argument = 0) : p_(p), t_(t), ulps_(ulps), per_argument_(per_argument), rounds_(rounds), format_(format_of(t)) {
     const double last = to_double(t, largest_finite(t));
     largest_ = last;
     if (t <= ElementType::F32) core_error_ = elementary_core_error(p);
   }
 
   double end(double c, double x, double y, int side) const {
-    if (ulps_ <= 0.5 || certain(c, x, y)) return c;
-    if (!finite(c)) return side * c > 0 ? c : overflowed(c, x, y);
-    double r = c + side * (ulps_ + (t_ == ElementType::F64 ? 0.5002 : 0.5)) * ulp_of(format_, c);
+    const double ulps = per_argument_ != 0 && finite(x) ? ulps_ + per_argument_ * std::fabs(x) : ulps_;
+    if (ulps <= 0.5 || certain(c, x, y)) return c;
+    if (!finite(c)) return side * c > 0 ? c : overflowed(c, x, y, ulps);
+    double r = c + side * (ulps + (t_ == ElementType::F64 ? 0.5002 : 0.5)) * ulp_of(format_, c);
     if (t_ == ElementType::F64) return rounds_ ? r : side < 0 ? below(r) : above(r);
     // The function in f64, whose error is known, is a better center than its rounding.
     const double real = elementary_core(p_, static_cast<float>(x), static_cast<float>(y)), error = std::fabs(real) * core_error_;
-    if (finite(real) && real != 0) r = real + side * (ulps_ * ulp_of(format_, std::fabs(real) + error) + 2 * error);
+    if (finite(real) && real != 0) r = real + side * (ulps * ulp_of(format_, std::fabs(real) + error) + 2 * error);
     if (!rounds_) return side < 0 ? kept_low(t_, r) : kept_high(t_, r);
     return with_float(t_, [&]<ElementType T>() { return side < 0 ? ceiling_of<T>(r) : floor_of<T>(r); });
   }
@@ -85,20 +87,20 @@ private:
     return x == 0 || std::fabs(x) == 1;
   }
   // The nearer end where the canonical value overflowed.
-  double overflowed(double c, double x, double y) const {
+  double overflowed(double c, double x, double y, double ulps) const {
     const double sign = c < 0 ? -1 : 1;
     if (!rounds_) return sign * largest_;  // in a wider format it does not overflow
     if (t_ != ElementType::F64 && t_ != ElementType::R) {
       const Bits bits[2] = {from_double(ElementType::F64, x), from_double(ElementType::F64, y)};
       const double real = std::fabs(to_double(ElementType::F64, elementary(p_, ElementType::F64, std::span(bits, row_of(p_).arity == 2 ? 2u : 1u))));
-      if (real > 2 * largest_ * (1 + ulps_ * std::ldexp(1.0, 2 - format_.precision()))) return c;
+      if (real > 2 * largest_ * (1 + ulps * std::ldexp(1.0, 2 - format_.precision()))) return c;
     }
-    return sign * (largest_ - (ulps_ + 0.5) * ulp_of(format_, largest_));
+    return sign * (largest_ - (ulps + 0.5) * ulp_of(format_, largest_));
   }
 
   P p_;
   ElementType t_;
-  double ulps_;
+  double ulps_, per_argument_;
   bool rounds_;
   const FloatFormat& format_;
   double largest_ = 0;
@@ -153,9 +155,9 @@ void crossed(double x, double y, double turn, double shift, bool& even, bool& od
   for (double n = __builtin_ceil(a - slack); n <= b + slack; ++n) (std::fmod(n, 2.0) == 0 ? even : odd) = true;
 }
 
-Lanes one_argument(P p, ElementType type, double ulps, bool rounds, const Lanes& x) {
+Lanes one_argument(P p, ElementType type, double ulps, bool rounds, const Lanes& x, double per_argument = 0) {
   const Behaviour b = behaviour_of(p);
-  const Tolerance tolerance(p, type, ulps, rounds);
+  const Tolerance tolerance(p, type, ulps, rounds, per_argument);
   std::vector<double> from = x.lo, to = x.point ? std::vector<double>{} : x.hi;
   Lanes out(type, x.axes, false);
   if (!x.point)
@@ -318,7 +320,8 @@ Lanes apart_by(const FunctionError& error, const FloatFormat& unit, const Lanes&
   for (std::size_t k = 0; k < index(v.n); ++k) {
     double &lo = v.lo[k], &hi = v.hi[k];
     double apart = error.absolute;
-    if (error.per_argument != 0) {
+    // Of a single argument it is in the ends already; between two ends the function may turn.
+    if (error.per_argument != 0 && (v.type == ElementType::R || x.lo[k] != x.high(static_cast<std::int64_t>(k)))) {
       const double reach = std::fmax(std::fabs(x.lo[k]), std::fabs(x.high(static_cast<std::int64_t>(k)))), size = std::fmax(finite(lo) ? std::fabs(lo) : 0, finite(hi) ? std::fabs(hi) : 0);
       if (finite(reach)) apart += error.per_argument * reach * ulp_of(unit, size);
     }
@@ -344,7 +347,7 @@ Lanes elementary_lanes(P p, const Rules& rules, Arguments a) {
   const double ulps = error.ulps;
   if (type != ElementType::R) {
     const Lanes x = of_members(*a[0]);
-    return apart_by(error, format_of(unit), x, a.size() == 2 ? two_arguments(p, type, ulps, rules.rounds, domain(p, x), domain(p, of_members(*a[1]))) : one_argument(p, type, ulps, rules.rounds, x));
+    return apart_by(error, format_of(unit), x, a.size() == 2 ? two_arguments(p, type, ulps, rules.rounds, domain(p, x), domain(p, of_members(*a[1]))) : one_argument(p, type, ulps, rules.rounds, x, error.per_argument));
   }
   // Over the reals: doubles, one ulp of f64 for their own error, and the tolerance of the type an implementation computes in.
   Lanes as_double[2];

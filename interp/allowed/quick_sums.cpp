@@ -1,6 +1,7 @@
 #include "interp/allowed/quick_sums.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "interp/evaluate/evaluate.h"
@@ -184,6 +185,7 @@ QuickSums::QuickSums(const core::Program& p, std::span<const std::optional<Allow
   struct Asked {
     TermId id;
     Found found;
+    bool products;
   };
   std::vector<Asked> asked;
   std::vector<bool> seen(p.terms.size());
@@ -224,7 +226,7 @@ QuickSums::QuickSums(const core::Program& p, std::span<const std::optional<Allow
         }
         if (!apart || work * static_cast<double>(terms) < LeastWork || work * 20 > static_cast<double>(limits.memory_bytes) / 4) continue;
         f.most = terms;
-        if (maker.add(n, id, f.variables)) asked.push_back({id, std::move(f)});
+        if (maker.add(n, id, f.variables)) asked.push_back({id, std::move(f), s.products});
         else return;  // outputs may be there in part
       }
     }
@@ -247,8 +249,10 @@ QuickSums::QuickSums(const core::Program& p, std::span<const std::optional<Allow
     f.count = std::move(*(*out)[3 * k + 2]);
     if (f.center.extents() != f.extents) continue;
     f.magnitude = Tensor(E::F64, f.extents);
-    // In f32 they are off by so many roundings, and by half a least subnormal for each.
-    const double n = static_cast<double>(f.most), more = 1 + n * 0x1p-23, tiny = n * 0x1p-149;
+    // In f32 they are off by the roundings above a term, of an accumulator and of the tree, and by half a least subnormal for each term.
+    const double n = static_cast<double>(f.most), tree = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(f.most)));
+    const double above = (asked[k].products ? std::min(n, static_cast<double>(DotBlock)) : 1) + tree + 1;
+    const double more = 1 + above * 0x1p-23, tiny = n * 0x1p-149;
     double* to = f.magnitude.writable<double>();
     bool finite = true;
     for (std::int64_t i = 0; i < f.center.size(); ++i) {
