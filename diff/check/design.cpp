@@ -53,16 +53,7 @@ bool says_nothing(const Graph& graph, DrawOptions options, const interp::Call* c
   options.kinds = {kind};
   const auto inputs = draw_inputs(graph, options);
   if (!inputs || !call) return false;
-  const Node& node = graph.nodes.back();
-  std::vector<Datum> arguments(node.inputs.size());
-  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-    const ValueId id = node.inputs[k];
-    if (id == AbsentValue) continue;
-    for (const auto& [constant, tensor] : graph.constants)
-      if (constant == id) arguments[k] = tensor;
-    for (std::size_t j = 0; j < graph.inputs.size(); ++j)
-      if (graph.inputs[j] == id && (*inputs)[j].is_present()) arguments[k] = (*inputs)[j];
-  }
+  const Data arguments = arguments_of(graph, graph.nodes.back(), *inputs);
   std::optional<Diagnostic> undefined;
   const auto ran = call->run(interp::flattened(std::span<const Datum>(arguments)), limits, &undefined);
   return ran.ok() && undefined.has_value();

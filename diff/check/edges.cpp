@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "diff/check/programs.h"
 #include "interp/session/graph_host.h"
 
 namespace ulpian::diff {
@@ -145,16 +146,10 @@ std::vector<Bits> edges_of(const interp::Call& call, const Graph& graph, const s
   constexpr std::int64_t Least = 8, Most = 1 << 20;  // elements: fewer take many runs, more much time
   const Node& node = graph.nodes.front();
   const core::Program& p = call.program();
-  std::vector<Datum> arguments(node.inputs.size());
+  const Data arguments = arguments_of(graph, node, inputs);
   std::optional<std::size_t> place;
   for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-    const ValueId id = node.inputs[k];
-    if (id == AbsentValue) continue;
-    for (const auto& [constant, tensor] : graph.constants)
-      if (constant == id) arguments[k] = tensor;
-    for (std::size_t j = 0; j < graph.inputs.size(); ++j)
-      if (graph.inputs[j] == id && inputs[j].is_present()) arguments[k] = inputs[j];
-    if (id != graph.inputs[input]) continue;
+    if (node.inputs[k] != graph.inputs[input]) continue;
     if (place) return {};
     place = k;
   }

@@ -44,6 +44,19 @@ Part one_node(const Graph& graph, int node, const std::function<const Datum*(Val
   return out;
 }
 
+Data arguments_of(const Graph& graph, const Node& node, const Data& inputs) {
+  Data out(node.inputs.size());
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    const ValueId id = node.inputs[k];
+    if (id == AbsentValue) continue;
+    for (const auto& [constant, tensor] : graph.constants)
+      if (constant == id) out[k] = tensor;
+    for (std::size_t j = 0; j < graph.inputs.size(); ++j)
+      if (graph.inputs[j] == id && inputs[j].is_present()) out[k] = inputs[j];
+  }
+  return out;
+}
+
 std::optional<Data> run_with_bodies(const Judging& judging, const Graph& graph, int node, const Data& values, const interp::Limits& limits) {
   const Part part = one_node(graph, node, [&](ValueId id) { return &values[static_cast<std::size_t>(id)]; });
   auto made = interp::Session(judging.specification, part.graph).run_values(part.inputs, {}, limits);

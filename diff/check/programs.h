@@ -20,6 +20,9 @@ struct Part {
 };
 Part one_node(const Graph& graph, int node, const std::function<const Datum*(ValueId)>& value);
 
+// What a node takes of constants and of the graph's inputs.
+Data arguments_of(const Graph& graph, const Node& node, const Data& inputs);
+
 // The canonical results of a node with bodies, by its outputs, where `values` are the graph's; empty where it cannot be run.
 std::optional<Data> run_with_bodies(const Judging& judging, const Graph& graph, int node, const Data& values, const interp::Limits& limits);
 

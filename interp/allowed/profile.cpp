@@ -89,6 +89,12 @@ std::optional<Closeness> Profile::rule(std::string_view op, ElementType type) co
   return std::nullopt;
 }
 
+std::vector<std::string> Profile::ruled_operators() const {
+  std::vector<std::string> out;
+  for (const Rule& r : rules_ ? std::span<const Rule>(*rules_) : std::span<const Rule>()) out.insert(out.end(), r.operators.begin(), r.operators.end());
+  return out;
+}
+
 std::vector<std::string> Profile::rules_in_words() const {
   std::vector<std::string> out;
   if (!rules_) return out;

@@ -76,6 +76,7 @@ public:
   bool has_rules() const { return rules_ != nullptr; }
   // Of outputs of this type of this operator (of several together: ""); nothing where it says nothing.
   std::optional<Closeness> rule(std::string_view op, ElementType type) const;
+  std::vector<std::string> ruled_operators() const;  // those that rules name
   std::vector<std::string> rules_in_words() const;  // one line each, later ones count
   const std::string& base() const { return base_; }  // the profile it adds to, as it was named; empty: none
 

@@ -86,6 +86,7 @@ TEST(Profiles, RulesOfCloseness) {
 TEST(Profiles, WrongOnesAreRefusedWhereTheyAreWrong) {
   EXPECT_NE(wrong("profile p { close 4 }").find("'relative', 'absolute' or 'ulp'"), std::string::npos);
   EXPECT_NE(wrong("profile p { close near }").find("how far from the canonical value"), std::string::npos);
+  EXPECT_NE(wrong("profile p { close 1e400 relative }").find("from 0 to"), std::string::npos);
   EXPECT_NE(wrong("profile p { close 1 ulp on text }").find("text is no type"), std::string::npos);
   EXPECT_NE(wrong("profile p { within 3 + 2 * argument ulp on f32: pow }").find("two arguments"), std::string::npos);
   EXPECT_NE(wrong("profile p { within 0.001 absolute on f32: sqrt }").find("is a number of ulp"), std::string::npos);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "spec/language/cursor.h"
 #include "spec/numbers/exact.h"
 
@@ -85,7 +87,7 @@ private:
   double number(double least, double most, const char* what) {
     const auto x = peek().kind == TokenKind::Number ? Exact::parse(peek().text) : std::nullopt;
     const double value = x && x->is_finite() ? x->to_double() : -1;
-    if (!(value >= least && value <= most)) fail(what);
+    if (!(value >= least && value <= most)) fail(fmt::format("{}, from {:g} to {:g}", what, least, most));
     next();
     return value;
   }
@@ -99,7 +101,7 @@ private:
   ProfileDefinition::Closeness closeness() {
     ProfileDefinition::Closeness c;
     do {
-      const double x = number(0, 0x1p52, "how far from the canonical value: a number, and then relative, absolute or ulp");
+      const double x = number(0, 0x1p52, "how far from the canonical value: a number");
       if (take("relative")) c.relative = x;
       else if (take("absolute")) c.absolute = x;
       else if (take("ulp")) c.ulps = x;

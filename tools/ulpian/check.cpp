@@ -221,6 +221,8 @@ int check(const Options& o, const Common& common) {
   if (!profile) return report(profile.error(), common);
   auto spec = load_specification(common);
   if (!spec) return report(spec.error(), common);
+  for (const std::string& op : profile->ruled_operators())
+    if (!(*spec)->has(op)) return report(usage(fmt::format("--profile: {} has a rule of {}, which is no operator", printable(profile->name()), printable(op)), "operators are named as by ulpian spec list: onnx.Tanh"), common);
   auto graph = o.backend.empty() ? load_model(o.model, *spec, common) : load_any(o.model, *spec, common);
   if (!graph) return report(graph.error(), common);
 

@@ -47,14 +47,16 @@ std::map<std::string, std::vector<std::string>> errors_of(const interp::Profile&
       if (e.absolute == p.function_error()) e.absolute = 0;  // told of once for all
       return in_words(e);
     };
-    bool one = true;
+    bool one = true, alike = true;
+    for (int t = 0; t < ElementTypeCount; ++t)
+      if (const auto type = static_cast<ElementType>(t); is_float(type) && bits_of(type) < 32) alike = alike && error_on(type) == error_on(ElementType::F16);
     for (int t = 0; t < ElementTypeCount; ++t) {
       const auto type = static_cast<ElementType>(t);
       if (!is_float(type)) continue;
       const bool narrow = bits_of(type) < 32;
-      if (narrow && type != ElementType::F16 && error_on(type) == error_on(ElementType::F16)) continue;
+      if (narrow && alike && type != ElementType::F16) continue;
       std::string& list = types[error_on(type)];
-      list += fmt::format("{}{}", list.empty() ? "" : ", ", type == ElementType::F16 ? "narrower" : name_of(type));
+      list += fmt::format("{}{}", list.empty() ? "" : ", ", narrow && alike ? "narrower" : name_of(type));
       one = one && types.size() == 1;
     }
     std::string all;

@@ -107,6 +107,19 @@ class Check(Case):
         answers(1, 1 + 2 * 2.0 ** -22 / np.e, 1)
         self.expect(1, "check", m, "--inputs", x, "--outputs", out, "--profile", mine, says=("farther from it than 1 ULP", "its rule refuses 1 element that the definitions admit"))
         self.expect(0, "check", m, "--inputs", x, "--outputs", out)
+        with open(mine, "w") as f:
+            f.write("profile near from standard { close 1 ulp: onnx.Exq }")
+        self.expect(2, "check", m, "--inputs", x, "--outputs", out, "--profile", mine, says="onnx.Exq, which is no operator")
+
+    # exp(1) as an f16 2.24 units above: the embedded profile of OpenCL allows 3, the full one 2.
+    def test_opencl_embedded_allows_more_of_f16_than_the_full_profile(self):
+        f16 = TensorProto.FLOAT16
+        m = self.save(model([node("Exp", ["x"], ["y"])], [value("x", f16, [1])], [value("y", f16, [1])]))
+        x, out = self.inputs(np.ones(1, np.float16)), os.path.join(self.folder, "out")
+        os.makedirs(out)
+        np.save(os.path.join(out, "output_0.npy"), np.array([2.7226562], np.float16))
+        self.expect(0, "check", m, "--inputs", x, "--outputs", out, "--profile", "opencl_embedded")
+        self.expect(1, "check", m, "--inputs", x, "--outputs", out, "--profile", "opencl_full")
 
     def test_profiles_that_are_wrong_say_where(self):
         m, x = self.save(RELU), self.inputs(np.array([5, -5], np.float32))

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 from cli_case import F32, ROOT, ULPIAN, Case, model, node, value
 
 U8, F16 = TensorProto.UINT8, TensorProto.FLOAT16
-SCRIPT = ("ranges", "floats", "integers", "terms", "report")
+SCRIPT = ("ranges", "functions", "floats", "integers", "terms", "report")
 
 
 def bits(x):
