@@ -89,7 +89,7 @@ private:
     if (options_.profile.exactly_canonical()) return "the profile admits the canonical value alone";
     std::string deviations;
     for (int k = static_cast<int>(interp::FirstDeviation); k < interp::FreedomCount; ++k)
-      if (const auto f = static_cast<interp::Freedom>(k); options_.profile.admits(f)) deviations += fmt::format("{}{}", deviations.empty() ? "" : ", ", interp::name_of(f));
+      if (const auto f = static_cast<interp::Freedom>(k); options_.profile.admits_somewhere(f)) deviations += fmt::format("{}{}", deviations.empty() ? "" : ", ", interp::name_of(f));
     if (!deviations.empty()) return "the profile admits " + deviations + " besides";
     return not_bounded_;
   }

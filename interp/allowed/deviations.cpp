@@ -50,17 +50,17 @@ Lanes of_either_zero(Lanes v) {
   return v;
 }
 
-Lanes as_operand(const Profile& profile, const Lanes& v) { return profile.admits(Freedom::Daz) ? flushed(v, false) : v; }
+Lanes as_operand(const Profile& profile, const Lanes& v) { return profile.admits(Freedom::Daz, v.type) ? flushed(v, false) : v; }
 
 Lanes as_result(const Profile& profile, Lanes v) {
   if (!is_float(v.type)) return v;
-  if (profile.admits(Freedom::Ftz)) v = flushed(v, false);
-  if (profile.admits(Freedom::ZeroSigns)) v = of_either_zero(std::move(v));
+  if (profile.admits(Freedom::Ftz, v.type)) v = flushed(v, false);
+  if (profile.admits(Freedom::ZeroSigns, v.type)) v = of_either_zero(std::move(v));
   return v;
 }
 
 Lanes as_factor(const Profile& profile, const Lanes& v) {
-  Lanes out = profile.admits(Freedom::Daz) ? flushed(v, true) : v;
+  Lanes out = profile.admits(Freedom::Daz, v.type) ? flushed(v, true) : v;
   if (v.type != ElementType::F32) return out;
   const bool tf32 = profile.admits(Freedom::Tf32Inputs), bf16 = profile.admits(Freedom::Bf16Inputs), f16 = profile.admits(Freedom::F16Inputs);
   if (!tf32 && !bf16 && !f16) return out;

@@ -427,7 +427,7 @@ void Equations::measured(TensorId id) {
 
 // In any order.
 Lanes Equations::sum_of(const Rules& rules, const Lanes& base, const std::vector<Lanes>& updates) const {
-  const auto read = [&](const Lanes& v) { return rules.profile->admits(Freedom::Daz) ? flushed(v, true) : v; };
+  const auto read = [&](const Lanes& v) { return rules.profile->admits(Freedom::Daz, v.type) ? flushed(v, true) : v; };
   Sums sums(base.type, rules, {}, false);
   sums.add_terms(read(base), {});
   for (const Lanes& u : updates) sums.add_terms(read(u), {});
@@ -435,7 +435,7 @@ Lanes Equations::sum_of(const Rules& rules, const Lanes& base, const std::vector
 }
 Lanes Equations::product_of(const Rules& rules, const Lanes& base, const std::vector<Lanes>& updates) const {
   Reduction product(core::ReduceKind::Product, base.type, rules, {});
-  const auto read = [&](const Lanes& v) { return rules.profile->admits(Freedom::Daz) ? flushed(v, true) : v; };
+  const auto read = [&](const Lanes& v) { return rules.profile->admits(Freedom::Daz, v.type) ? flushed(v, true) : v; };
   product.add(read(base), {});
   for (const Lanes& u : updates) product.add(read(u), {});
   return as_result(*rules.profile, product.finish());

@@ -54,6 +54,17 @@ std::optional<Freedom> freedom_named(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_by_type(Freedom f) {
+  switch (f) {
+    case Freedom::SumZeroSigns:
+    case Freedom::Ftz:
+    case Freedom::Daz:
+    case Freedom::ZeroSigns:
+    case Freedom::NanIgnored: return true;
+    default: return false;
+  }
+}
+
 std::string known_freedoms() {
   std::string all;
   for (const FreedomRow& r : Freedoms) all = listed(std::move(all), r.name);
@@ -119,8 +130,11 @@ Profile Profile::with(std::span<const Freedom> more) const {
 
 Profile Profile::without(Freedom one) const {
   Profile p = *this;
-  if (!p.admits(one)) return p;
-  p.admitted_ &= ~(std::uint32_t{1} << static_cast<int>(one));
+  if (!p.admits_somewhere(one)) return p;
+  const std::uint32_t others = ~(std::uint32_t{1} << static_cast<int>(one));
+  p.admitted_ &= others;
+  p.somewhere_ &= others;
+  for (std::uint32_t& on : p.admitted_on_) on &= others;
   p.name_ += fmt::format(" - {}", ulpian::interp::name_of(one));
   return p;
 }
@@ -202,11 +216,6 @@ public:
       return wrong(d.place, fmt::format("profile {} is exactly the canonical value, and admits more", d.name), "exactly stands alone");
     p.exactly_ = p.exactly_ || d.exactly;
     if (p.exactly_ && !d.exactly) return wrong(d.from_place, fmt::format("profile {} cannot add to {}, which admits the canonical value alone", d.name, d.from), {});
-    for (const auto& a : d.admitted) {
-      const auto f = freedom_named(a.text);
-      if (!f) return wrong(a.place, fmt::format("there is no {} to admit", a.text), known_freedoms());
-      p.admitted_ |= std::uint32_t{1} << static_cast<int>(*f);
-    }
     p.function_error_ = std::max(p.function_error_, d.function_error);
     const auto float_types = [&](const std::vector<language::ProfileDefinition::Name>& names, bool integers) -> Result<std::set<ElementType>> {
       std::set<ElementType> types;
@@ -222,6 +231,25 @@ public:
       }
       return types;
     };
+    for (const auto& a : d.admitted) {
+      const auto f = freedom_named(a.name.text);
+      if (!f) return wrong(a.name.place, fmt::format("there is no {} to admit", a.name.text), known_freedoms());
+      const std::uint32_t bit = std::uint32_t{1} << static_cast<int>(*f);
+      if (a.types.empty()) {
+        p.admitted_ |= bit;
+        continue;
+      }
+      if (!is_by_type(*f)) {
+        std::string all;
+        for (const FreedomRow& r : Freedoms)
+          if (is_by_type(r.freedom)) all = listed(std::move(all), r.name);
+        return wrong(a.name.place, fmt::format("{} is admitted of all types, or not", a.name.text), fmt::format("by type: {}", all));
+      }
+      auto types = float_types(a.types, false);
+      if (!types) return std::move(types).error();
+      p.somewhere_ |= bit;
+      for (ElementType t : *types) p.admitted_on_[static_cast<std::size_t>(t)] |= bit;
+    }
     if (!d.rules.empty()) {
       auto rules = p.rules_ ? *p.rules_ : std::vector<Profile::Rule>();
       for (const auto& c : d.rules) {

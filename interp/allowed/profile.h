@@ -1,6 +1,7 @@
 // What an implementation may deviate by (numerics.md, section 7). Profiles are data: spec/profiles, and texts of the same form.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,6 +41,7 @@ inline constexpr Freedom FirstDeviation = Freedom::Ftz;
 std::string_view name_of(Freedom f);       // "ftz", "bf16_inputs"
 std::string_view meaning_of(Freedom f);    // in a few words
 std::optional<Freedom> freedom_named(std::string_view name);
+bool is_by_type(Freedom f);    // whether a profile may admit it of some types only
 std::string known_freedoms();              // "there are sum_zero_signs, ...", to help who wrote another name
 
 // How far a primitive may be off on an element type, from the real value: in units in the last place of the result (0.5: correctly rounded). Of
@@ -67,8 +69,10 @@ public:
   // Error of one primitive on one element type, in units in the last place of the result; 0.5 is correctly rounded.
   double ulp(Primitive primitive, ElementType type) const { return error(primitive, type).ulps; }
   FunctionError error(Primitive primitive, ElementType type) const;
-  bool admits(Freedom f) const { return (admitted_ >> static_cast<int>(f) & 1) != 0; }
-  bool deviates() const { return (admitted_ >> static_cast<int>(FirstDeviation)) != 0; }
+  bool admits(Freedom f) const { return (admitted_ >> static_cast<int>(f) & 1) != 0; }  // of every type
+  bool admits(Freedom f, ElementType type) const { return ((admitted_ | admitted_on_[static_cast<std::size_t>(type)]) >> static_cast<int>(f) & 1) != 0; }
+  bool admits_somewhere(Freedom f) const { return ((admitted_ | somewhere_) >> static_cast<int>(f) & 1) != 0; }
+  bool deviates() const { return ((admitted_ | somewhere_) >> static_cast<int>(FirstDeviation)) != 0; }
 
   // Of every elementary function besides, absolute.
   double function_error() const { return function_error_; }
@@ -95,7 +99,8 @@ private:
   };
   std::string name_, doc_, base_;
   bool exactly_ = false;
-  std::uint32_t admitted_ = 0;
+  std::uint32_t admitted_ = 0, somewhere_ = 0;                // of every type; of some
+  std::array<std::uint32_t, ElementTypeCount> admitted_on_{};  // of one
   double all_functions_ = 0.5, function_error_ = 0;
   std::shared_ptr<const std::vector<FunctionError>> errors_;  // by primitive, then by element type; none: all correctly rounded
   std::shared_ptr<const std::vector<Rule>> rules_;

@@ -83,6 +83,63 @@ TEST(Profiles, RulesOfCloseness) {
   EXPECT_FALSE(profile_named("standard")->has_rules());
 }
 
+// Whether x * y of one type may be given as these bits.
+bool product_may_be(const Profile& profile, const Tensor& x, const Tensor& y, Bits bits) {
+  Maker m;
+  const auto v = m.fresh("i");
+  const auto a = m.vector("x", x.type()), b = m.vector("y", y.type());
+  m.output(m.each("z", {v}, {m.extent(a)}, m.primitive(Primitive::Multiply, m.at(a, m.variable(v)), m.at(b, m.variable(v)))));
+  const core::Program program = m.finish();
+  std::vector<std::optional<AllowedTensor>> inputs;
+  inputs.emplace_back(AllowedTensor::exactly(x));
+  inputs.emplace_back(AllowedTensor::exactly(y));
+  auto out = evaluate_allowed(program, inputs, profile, {});
+  EXPECT_TRUE(out.ok());
+  return out.ok() && (*out)[0]->contains(0, bits);
+}
+
+TEST(Profiles, WhatIsAdmittedOfSomeTypes) {
+  // 2^-80 * 2^-60 = 2^-140, 512 times f32's least number; 2^-600 * 2^-450 = 2^-1050, 2^24 times f64's; 2^-10 * 2^-10 = 2^-20, 16 times f16's.
+  const auto f32 = [](const Profile& p, Bits bits) { return product_may_be(p, testing::of_bits(ElementType::F32, {Bits{127 - 80} << 23}), testing::of_bits(ElementType::F32, {Bits{127 - 60} << 23}), bits); };
+  const auto f64 = [](const Profile& p, Bits bits) { return product_may_be(p, testing::of_bits(ElementType::F64, {Bits{1023 - 600} << 52}), testing::of_bits(ElementType::F64, {Bits{1023 - 450} << 52}), bits); };
+  const auto f16 = [](const Profile& p, Bits bits) { return product_may_be(p, testing::of_bits(ElementType::F16, {Bits{5} << 10}), testing::of_bits(ElementType::F16, {Bits{5} << 10}), bits); };
+  const Profile one = read("profile p from strict { admit ftz on f32 }");
+  EXPECT_TRUE(f32(one, 512) && f32(one, 0) && f32(one, 0x80000000));
+  EXPECT_TRUE(f64(one, Bits{1} << 24) && f16(one, 16));
+  EXPECT_FALSE(f64(one, 0));
+  EXPECT_FALSE(f16(one, 0));
+  EXPECT_TRUE(one.deviates() && one.admits_somewhere(Freedom::Ftz));
+  EXPECT_FALSE(one.admits(Freedom::Ftz));
+  for (const char* name : {"opencl_full", "opencl_embedded"}) {
+    const Profile p = *profile_named(name);
+    EXPECT_TRUE(f32(p, 512) && f32(p, 0) && f16(p, 16) && f16(p, 0) && f64(p, Bits{1} << 24)) << name;
+    EXPECT_FALSE(f64(p, 0)) << name;
+  }
+  // What is added is of all types, what is taken away of none.
+  const Freedom ftz = Freedom::Ftz;
+  EXPECT_TRUE(f64(one.with(std::span(&ftz, 1)), 0));
+  EXPECT_FALSE(f32(one.without(ftz), 0));
+  EXPECT_FALSE(one.without(ftz).deviates());
+  EXPECT_TRUE(f64(read("profile p from strict { admit ftz on f32 admit ftz }"), 0));
+  EXPECT_TRUE(f16(read("profile p from strict { admit ftz on f32 } profile q from p { admit daz, ftz on narrower }"), 0));
+}
+
+TEST(Profiles, ErrorsOfOthers) {
+  // Vulkan: cosh(10) within 7 + 4 * 10 ULP; acos within 0.0012 absolute, of which a ULP of acos(0.5), in [1, 2), is 2^-23; asinh as in strict.
+  const Profile vulkan = *profile_named("vulkan");
+  EXPECT_TRUE(admits(vulkan, Primitive::Cosh, 10, std::cosh(10.0), 46) && admits(vulkan, Primitive::Sinh, -10, std::sinh(-10.0), 46));
+  EXPECT_FALSE(admits(vulkan, Primitive::Cosh, 10, std::cosh(10.0), 50));
+  EXPECT_TRUE(admits(vulkan, Primitive::Acos, 0.5f, std::acos(0.5), 0.0012 * 0x1p23));
+  EXPECT_FALSE(admits(vulkan, Primitive::Acos, 0.5f, std::acos(0.5), 0.0013 * 0x1p23));
+  EXPECT_FALSE(admits(vulkan, Primitive::Asinh, 10, std::asinh(10.0), 4));
+  // TOSA: |exp(10) - e| <= (1 + 10) 2^-23 e; of e = 22026.5, in [2^14, 2^15), that is 14.8 ULP (2^-9); twice 11 are admitted.
+  const Profile tosa = *profile_named("tosa_fp");
+  EXPECT_TRUE(admits(tosa, Primitive::Exp, 10, std::exp(10.0), 14.8) && admits(tosa, Primitive::Exp, 10, std::exp(10.0), -14.8));
+  EXPECT_FALSE(admits(tosa, Primitive::Exp, 10, std::exp(10.0), 25));
+  EXPECT_TRUE(admits(tosa, Primitive::Log, 10, std::log(10.0), 5));
+  EXPECT_FALSE(admits(tosa, Primitive::Log, 10, std::log(10.0), 7));
+}
+
 TEST(Profiles, WrongOnesAreRefusedWhereTheyAreWrong) {
   EXPECT_NE(wrong("profile p { close 4 }").find("'relative', 'absolute' or 'ulp'"), std::string::npos);
   EXPECT_NE(wrong("profile p { close near }").find("how far from the canonical value"), std::string::npos);
@@ -91,6 +148,10 @@ TEST(Profiles, WrongOnesAreRefusedWhereTheyAreWrong) {
   EXPECT_NE(wrong("profile p { within 3 + 2 * argument ulp on f32: pow }").find("two arguments"), std::string::npos);
   EXPECT_NE(wrong("profile p { within 0.001 absolute on f32: sqrt }").find("is a number of ulp"), std::string::npos);
   EXPECT_NE(wrong("profile p { within 3 + ulp on f32: exp }").find("each unit of the argument"), std::string::npos);
+  EXPECT_NE(wrong("profile p { admit bodies on f32 }").find("bodies is admitted of all types"), std::string::npos);
+  EXPECT_NE(wrong("profile p { admit ftz on i32 }").find("i32 is no float type"), std::string::npos);
+  EXPECT_NE(wrong("profile p { admit ftz on }").find("an element type"), std::string::npos);
+  EXPECT_NE(wrong("profile p { exactly admit ftz on f32 }").find("admits more"), std::string::npos);
   EXPECT_NE(wrong("profile p { exactly close 1 ulp }").find("admits more"), std::string::npos);
 }
 

@@ -207,7 +207,7 @@ Lanes apply_primitive(P p, ElementType result, const Rules& rules, Arguments arg
   if (!rules.profile->deviates() || moves_only(p)) {
     Lanes out = piecewise(intervals, arguments);
     if (is_float(result)) continue_sums(p, rules, out, arguments);
-    return moves_only(p) && rules.profile->admits(Freedom::ZeroSigns) ? of_either_zero(std::move(out)) : out;
+    return moves_only(p) && rules.profile->admits(Freedom::ZeroSigns, result) ? of_either_zero(std::move(out)) : out;
   }
   Lanes operands[3];
   const Lanes* pointers[3] = {};
@@ -216,7 +216,7 @@ Lanes apply_primitive(P p, ElementType result, const Rules& rules, Arguments arg
   const Arguments read(pointers, arguments.size());
   Lanes out = piecewise(intervals, read);
   if (is_float(result)) continue_sums(p, rules, out, read);
-  if ((p == P::Minimum || p == P::Maximum) && is_float(result) && rules.profile->admits(Freedom::NanIgnored))
+  if ((p == P::Minimum || p == P::Maximum) && is_float(result) && rules.profile->admits(Freedom::NanIgnored, result))
     for (std::int64_t i = 0; i < out.n; ++i)
       for (int k = 0; k < 2; ++k) {
         const Lanes &nan = operands[k], &other = operands[1 - k];

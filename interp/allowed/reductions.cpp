@@ -80,7 +80,7 @@ void Reduction::add_term(Element& e, const Lanes& v, std::int64_t i) const {
   }
   if (uses_doubles(type)) {
     if (v.low(i) != v.low(i)) {
-      const bool ignored = (kind == ReduceKind::Maximum || kind == ReduceKind::Minimum) && rules->profile->admits(Freedom::NanIgnored);
+      const bool ignored = (kind == ReduceKind::Maximum || kind == ReduceKind::Minimum) && rules->profile->admits(Freedom::NanIgnored, type);
       (sure && !ignored ? e.sure_nan : e.may_be_nan) = true;
       return;
     }
@@ -109,7 +109,7 @@ void Reduction::add_term(Element& e, const Lanes& v, std::int64_t i) const {
   if (uses_doubles(type)) {
     const double lo = v.low(i), hi = v.high(i);
     // What may be NaN may be passed over.
-    const bool taken = sure && !((f & HasNan) && rules->profile->admits(Freedom::NanIgnored));
+    const bool taken = sure && !((f & HasNan) && rules->profile->admits(Freedom::NanIgnored, type));
     if (most) {
       if (taken && before(e.lo, lo)) e.lo = lo;
       if (before(e.hi, hi)) e.hi = hi;
@@ -413,7 +413,7 @@ Value Evaluator::reduce(TermId id, bool rounds) {
       Value v = body == None ? std::make_shared<const Lanes>(ElementType::Bool, Axes{}, true) : value(body);
       if (body != None && v->type != type) v = std::make_shared<const Lanes>(apply_cast(type, CastMode::Plain, term_rules, *v));
       if (rules.profile->deviates() && body != None && is_float(v->type))
-        v = std::make_shared<const Lanes>(products ? as_factor(*rules.profile, *v) : rules.profile->admits(Freedom::Daz) ? flushed(*v, true) : *v);
+        v = std::make_shared<const Lanes>(products ? as_factor(*rules.profile, *v) : rules.profile->admits(Freedom::Daz, v->type) ? flushed(*v, true) : *v);
       if (!with_filter || !filter) return v;
       const Value both[2] = {v, filter};
       const Axes axes = joint_axes(both);

@@ -359,7 +359,7 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
   const Accumulator accumulator = accumulator_of(*rules.profile, out.type);
   const bool narrower = accumulator.narrower;
   const FloatFormat& f = format_of(out.type);
-  const double u = accumulator.unit, flush = rules.profile->admits(Freedom::Ftz) ? 2 * accumulator.least_normal : 0;
+  const double u = accumulator.unit, flush = rules.profile->admits(Freedom::Ftz, out.type) ? 2 * accumulator.least_normal : 0;
   const double last = accumulator.largest, largest = to_double(out.type, largest_finite(out.type));
   // A number that may be flushed is a union; its sum goes on all the same. So does a sum that may have overflowed: joined with more it may not.
   const std::uint8_t open = HasNan | Anything | NoValue, apart = rules.profile->deviates() ? open : static_cast<std::uint8_t>(open | NotOneInterval);
@@ -471,7 +471,7 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
   if (!single) {
     radius += static_cast<double>(totals_.most + 4) * own * magnitude + leaves * u * magnitude;
     if (products_ || narrower) radius += 2 * n * accumulator.half_least;
-    if (rules_.profile->admits(Freedom::Ftz)) radius += 2 * n * accumulator.least_normal;
+    if (rules_.profile->admits(Freedom::Ftz, unit)) radius += 2 * n * accumulator.least_normal;
   }
   if (radius > 0) radius = enlarged(radius);
   double lo = 0, hi = 0;
@@ -514,7 +514,7 @@ void Sums::finish_float(Lanes& out, std::int64_t i) const {
     const double inf = up ? Infinity : -Infinity;
     return set_pieces(out, i, {{inf, inf, 0, 0}}, flags);
   }
-  if (rules_.profile->admits(Freedom::SumZeroSigns) && lo <= 0 && hi >= 0 && (real || f.has_negative_zero())) {
+  if (rules_.profile->admits(Freedom::SumZeroSigns, unit) && lo <= 0 && hi >= 0 && (real || f.has_negative_zero())) {
     if (lo == 0) lo = -0.0;
     if (hi == 0) hi = 0.0;
   }

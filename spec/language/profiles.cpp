@@ -55,7 +55,9 @@ private:
       else if (take("exactly")) p.exactly = true;
       else if (take("admit")) {
         auto more = names("what is admitted");
-        p.admitted.insert(p.admitted.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+        std::vector<ProfileDefinition::Name> types;
+        if (take("on")) types = names("an element type, or narrower");
+        for (auto& one : more) p.admitted.push_back({std::move(one), types});
       } else if (take("within")) {
         if (peek().kind == TokenKind::Number && at("absolute", 1)) absolute(p);
         else p.bounds.push_back(bound());

@@ -10,7 +10,8 @@ namespace ulpian::language {
 
 //   profile mine from standard {
 //     doc    "..."
-//     admit  ftz, bf16_inputs
+//     admit  bf16_inputs
+//     admit  ftz, daz on f32, narrower
 //     within 8 ulp on f32, narrower: tanh, "/"
 //     within 0.0001 absolute
 //     within 3 + 2 * argument ulp on f32: exp
@@ -22,6 +23,10 @@ struct ProfileDefinition {
   struct Name {
     std::string text;
     Place place;
+  };
+  struct Admitted {
+    Name name;                // a freedom or a deviation
+    std::vector<Name> types;  // as below
   };
   struct Bound {
     double ulps = 0.5, per_argument = 0;  // so many more for each unit of the argument's magnitude
@@ -39,7 +44,7 @@ struct ProfileDefinition {
   std::string from;              // empty: the strictest, everything correctly rounded
   Place place, from_place;
   bool exactly = false;          // the canonical value alone
-  std::vector<Name> admitted;    // freedoms and deviations
+  std::vector<Admitted> admitted;
   std::vector<Bound> bounds;     // later ones count
   std::vector<Closeness> rules;  // later ones count
   double function_error = 0;     // absolute, of every elementary function

@@ -68,8 +68,25 @@ std::map<std::string, std::vector<std::string>> errors_of(const interp::Profile&
 
 std::vector<std::string> freedoms_of(const interp::Profile& p) {
   std::vector<std::string> out;
-  for (int k = 0; k < interp::FreedomCount; ++k)
-    if (p.admits(static_cast<Freedom>(k))) out.emplace_back(interp::name_of(static_cast<Freedom>(k)));
+  for (int k = 0; k < interp::FreedomCount; ++k) {
+    const auto f = static_cast<Freedom>(k);
+    if (!p.admits_somewhere(f)) continue;
+    std::string text(interp::name_of(f));
+    if (!p.admits(f)) {
+      bool narrower = true, first = true;
+      const auto each = [&](auto&& g) {
+        for (int t = 0; t < ElementTypeCount; ++t)
+          if (const auto type = static_cast<ElementType>(t); is_float(type)) g(type, bits_of(type) < 32);
+      };
+      each([&](ElementType type, bool narrow) { narrower = narrower && (!narrow || p.admits(f, type)); });
+      each([&](ElementType type, bool narrow) {
+        if (!p.admits(f, type) || (narrow && narrower && type != ElementType::F16)) return;
+        text += fmt::format("{}{}", first ? " on " : ", ", narrow && narrower ? "narrower" : name_of(type));
+        first = false;
+      });
+    }
+    out.push_back(std::move(text));
+  }
   return out;
 }
 
@@ -77,7 +94,7 @@ void print(const interp::Profile& p) {
   fmt::print("{}\n", printable(p.name()));
   if (!p.doc().empty()) fmt::print("  {}\n", printable(p.doc()));
   if (p.exactly_canonical()) return;
-  for (const std::string& f : freedoms_of(p)) fmt::print("  admits {}: {}\n", f, interp::meaning_of(*interp::freedom_named(f)));
+  for (const std::string& f : freedoms_of(p)) fmt::print("  admits {}: {}\n", f, interp::meaning_of(*interp::freedom_named(f.substr(0, f.find(' ')))));
   for (const auto& [error, functions] : errors_of(p)) {
     fmt::print("  {}:", error);
     fmt::print(" {}\n", fmt::join(functions, ", "));

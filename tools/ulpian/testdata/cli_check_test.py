@@ -73,7 +73,7 @@ class Check(Case):
         self.expect(0, "profiles", mine, says=("chip", "admits daz", "3 ULP: exp"))
         self.expect(0, "run", m, "--inputs", x, "--answer", "allowed", "--profile", mine, says="0 exact, 2 sets")
         shipped = json.loads(self.expect(0, "profiles", "--json").out)["profiles"]
-        self.assertEqual({p["name"] for p in shipped}, {"canonical", "accurate", "strict", "standard", "opencl_full", "opencl_embedded", "vulkan", "onnx_backend", "torch_assert_close", "webnn_wpt"})
+        self.assertEqual({p["name"] for p in shipped}, {"canonical", "accurate", "strict", "standard", "opencl_full", "opencl_embedded", "vulkan", "tosa_fp", "onnx_backend", "torch_assert_close", "webnn_wpt"})
         # Rules by operator name operators.
         defined = {os.path.splitext(f)[0] for f in os.listdir(os.path.join(ROOT, "spec/onnx"))}
         for p in shipped:
