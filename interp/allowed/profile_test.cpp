@@ -124,6 +124,30 @@ TEST(Profiles, WhatIsAdmittedOfSomeTypes) {
   EXPECT_TRUE(f16(read("profile p from strict { admit ftz on f32 } profile q from p { admit daz, ftz on narrower }"), 0));
 }
 
+TEST(Profiles, FlushedTermsOfSumsAreOfTheSumsType) {
+  // 2^-70 * 2^-50 + 127 * 2^-70 * 2^-70 = 2^-120 + 127 * 2^-140: 2^-120 where products are flushed; otherwise the error is at most 127 * 2^-24 times 2^-119, less than 2^-136.
+  Maker m;
+  const auto i = m.fresh("i"), j = m.fresh("j");
+  const auto a = m.vector("a", ElementType::F32), b = m.vector("b", ElementType::F32);
+  const auto dot = m.reduce_over(core::ReduceKind::Dot, ElementType::F32, j, m.extent(b), {m.at(a, m.variable(i)), m.at(b, m.variable(j))});
+  m.output(m.each("y", {i}, {m.extent(a)}, dot));
+  const core::Program program = m.finish();
+  std::vector<float> b_values(128, 0x1p-70f);
+  b_values[0] = 0x1p-50f;
+  std::vector<std::optional<AllowedTensor>> inputs;
+  inputs.emplace_back(AllowedTensor::exactly(testing::floats(std::vector<float>(256, 0x1p-70f))));
+  inputs.emplace_back(AllowedTensor::exactly(testing::floats(b_values)));
+  const auto may_be_flushed = [&](const std::string& admitted) {
+    auto out = evaluate_allowed(program, inputs, read("profile p from strict { " + admitted + " }"), {});
+    EXPECT_TRUE(out.ok());
+    return out.ok() && (*out)[0]->contains(200, testing::bits_of_float(0x1p-120f));
+  };
+  EXPECT_FALSE(may_be_flushed(""));
+  EXPECT_FALSE(may_be_flushed("admit ftz on f64, narrower"));
+  EXPECT_TRUE(may_be_flushed("admit ftz"));
+  EXPECT_TRUE(may_be_flushed("admit ftz on f32"));
+}
+
 TEST(Profiles, ErrorsOfOthers) {
   // Vulkan: cosh(10) within 7 + 4 * 10 ULP; acos within 0.0012 absolute, of which a ULP of acos(0.5), in [1, 2), is 2^-23; asinh as in strict.
   const Profile vulkan = *profile_named("vulkan");
