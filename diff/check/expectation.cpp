@@ -132,12 +132,11 @@ Expectation expect_reading(const Judging& judging, const interp::Makers& makers,
   e.allowed = [judging, call, &graph, &node, given] {
     return interp::evaluate_allowed(call->program(), given_sets(judging, graph, node, *given), judging.options->profile, judging.limits(judging.options->node_seconds));
   };
-  e.sample = [judging, call, &graph, &node, given]() -> std::optional<interp::AllowedSamples> {
-    constexpr std::int64_t Most = 256, Work = std::int64_t{1} << 19;  // some milliseconds
+  e.some = [judging, call, &graph, &node, given](const std::vector<std::vector<std::int64_t>>& positions, bool cheaply) {
+    constexpr std::int64_t Work = std::int64_t{1} << 19;  // some milliseconds
     interp::Limits limits = judging.limits(judging.options->node_seconds);
-    limits.work = std::min(limits.work, Work);
-    auto samples = interp::sample_allowed(call->program(), given_sets(judging, graph, node, *given), judging.options->profile, Most, limits);
-    return samples ? std::optional(std::move(*samples)) : std::nullopt;
+    if (cheaply) limits.work = std::min(limits.work, Work);
+    return interp::allowed_at(call->program(), given_sets(judging, graph, node, *given), judging.options->profile, positions, limits);
   };
   e.holds_true_value = !judging.options->profile.exactly_canonical();
   e.closeness = rules_of(judging, node.op);

@@ -71,6 +71,7 @@ Expectation widened(const Narrowing& n, Expectation e, const MaybeTensors& resul
   e.more_readings = false;
   e.second_opinion = nullptr;
   e.holds_true_value = false;
+  e.some = nullptr;
   if (e.error) return e;
   std::vector<ElementType> types(e.canonical.size(), ElementType::F32);
   for (std::size_t k = 0; k < e.canonical.size(); ++k) {

@@ -67,8 +67,9 @@ public:
     out.why_missing = NoTime;
     if (*judging_.seconds_left <= 0) return out;
     const Spending spending(judging_);
-    if (!scalar_) scalar_ = std::make_unique<Result<interp::Outputs>>(interp::evaluate_scalar(call_->program(), *arguments_, spending.limits(ScalarSeconds)));
-    if (scalar_->ok() && output < (**scalar_).size() && (**scalar_)[output]) out.canonical = (**scalar_)[output]->at(position);
+    if (!scalar_) scalar_ = std::make_unique<interp::ScalarElements>(call_->program(), *arguments_);
+    if (!scalar_failed_) out.canonical = scalar_->element(output, position, spending.limits(ScalarSeconds));
+    scalar_failed_ = !out.canonical;  // it would take as long for the next one
     if (!reals_) reals_ = std::make_unique<RealElements>(call_->program(), *arguments_);
     take(out, *reals_, call_->program(), output, position, spending.limits(RealSeconds));
     return out;
@@ -78,7 +79,8 @@ private:
   Judging judging_;
   std::shared_ptr<const interp::Call> call_;
   std::shared_ptr<const MaybeTensors> arguments_;
-  std::unique_ptr<Result<interp::Outputs>> scalar_;
+  std::unique_ptr<interp::ScalarElements> scalar_;
+  bool scalar_failed_ = false;
   std::unique_ptr<RealElements> reals_;  // keeps what it found for the next element
 };
 

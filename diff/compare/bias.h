@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "interp/allowed/allowed.h"
+#include "interp/allowed/sample.h"
 
 namespace ulpian::diff {
 
@@ -25,6 +25,7 @@ struct Bias {
 // A warning, where errors lean upwards or downwards, away from or towards zero, by more than half of their root mean square. `alone`: each element is
 // computed from numbers of its own. Otherwise elements may share an error (a softmax's the sum of their row): the slices at the indices of an axis are then what is
 // independent, and the errors must lean by the means of such slices along every axis; an axis of fewer than LeastSlices leaves it open.
-std::optional<Bias> bias_of(const interp::AllowedTensor& set, const Tensor& canonical, const Tensor& got, bool alone);
+// `sets`: of all elements that differ, and of some others, which say how many of the rest admit more than one value.
+std::optional<Bias> bias_of(const interp::AllowedSample& sets, const Tensor& canonical, const Tensor& got, bool alone);
 
 }  // namespace ulpian::diff

@@ -23,7 +23,7 @@ template <class F> std::optional<Bias> bias(const Extents& extents, F share, boo
     middle.set(i, at(0));
     got.set(i, at(share(uniform(), x)));
   }
-  return bias_of({low, high, std::vector<std::uint8_t>(static_cast<std::size_t>(n), 0)}, middle, got, alone);
+  return bias_of({{}, {low, high, std::vector<std::uint8_t>(static_cast<std::size_t>(n), 0)}}, middle, got, alone);
 }
 
 TEST(Bias, OfErrorsByChanceIsNone) {
@@ -54,7 +54,7 @@ TEST(Bias, NeedsManyDifferentElements) {
   const std::int64_t n = 5000;
   Tensor low(ElementType::F32, {n}), high(ElementType::F32, {n}), got(ElementType::F32, {n});
   for (std::int64_t i = 0; i < n; ++i) low.set(i, from_double(ElementType::F32, 1)), high.set(i, from_double(ElementType::F32, 2)), got.set(i, from_double(ElementType::F32, 1.1));
-  EXPECT_FALSE(bias_of({low, high, std::vector<std::uint8_t>(static_cast<std::size_t>(n), 0)}, low, got, true));
+  EXPECT_FALSE(bias_of({{}, {low, high, std::vector<std::uint8_t>(static_cast<std::size_t>(n), 0)}}, low, got, true));
 }
 
 // A row's elements share an error, as a softmax's share that of their sum: 40 rows of either sign are no bias, and one row tells nothing.

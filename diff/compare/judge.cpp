@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -123,6 +125,23 @@ Examined examine(const SecondOpinion& o, const interp::AllowedTensor& set, std::
   return out;
 }
 
+// Ascending. Most elements are equal: they are passed over by their bits.
+template <typename Unsigned> std::vector<std::int64_t> differing_bits(const Tensor& a, const Tensor& b) {
+  std::vector<std::int64_t> out;
+  const auto *x = reinterpret_cast<const Unsigned*>(a.bytes().data()), *y = reinterpret_cast<const Unsigned*>(b.bytes().data());
+  for (std::int64_t i = 0; i < a.size(); ++i)
+    if (x[i] != y[i] && !same_element(a.type(), x[i], y[i])) out.push_back(i);
+  return out;
+}
+std::vector<std::int64_t> differing(const Tensor& a, const Tensor& b) {
+  switch (bytes_of(a.type())) {
+    case 1: return differing_bits<std::uint8_t>(a, b);
+    case 2: return differing_bits<std::uint16_t>(a, b);
+    case 4: return differing_bits<std::uint32_t>(a, b);
+    default: return differing_bits<std::uint64_t>(a, b);
+  }
+}
+
 class Judge {
 public:
   Judge(const Expectation& expected, const MaybeTensors& got) : e_(expected), got_(&got) {}
@@ -130,7 +149,9 @@ public:
   Verdict run() {
     Verdict v = compare();
     if (v.verdict != Class::Violation || e_.unordered_axes.empty()) return v;
-    auto reordered = reorder(*got_, e_.canonical, allowed_, e_.unordered_axes);
+    std::vector<std::optional<interp::AllowedTensor>> sets;
+    for (const auto& s : allowed_) sets.emplace_back(s ? std::optional(s->sets) : std::nullopt);
+    auto reordered = reorder(*got_, e_.canonical, sets, e_.unordered_axes);
     if (!reordered && v.witness) return of_class(Class::Undecided, "in the order given, " + v.reason + "; whether another order fits is too much to find out");
     if (!reordered) return v;
     got_ = &*reordered;
@@ -145,17 +166,19 @@ private:
     outside_.clear();
     let_through_ = refused_ = std::nullopt;
     open_extents_ = false;
+    differ_.assign(e_.canonical.size(), {});
     for (std::size_t k = 0; k < e_.canonical.size(); ++k) {
       if (!e_.canonical[k]) continue;
       if (k >= got_->size() || !(*got_)[k]) return of_class(Class::Failed, fmt::format("the output {} is missing", name(k)));
       if (!output(k)) return std::move(v_);
     }
+    for (std::size_t k = 0; k < e_.canonical.size(); ++k)
+      if (!differ_[k].empty() && !elements(k)) return std::move(v_);
     show();
     lean();
     if (let_through_) {
       const SecondOpinion opinion = e_.second_opinion ? e_.second_opinion(let_through_->output, let_through_->position) : SecondOpinion{};
-      const std::int64_t at = let_through_->position;
-      const Examined x = examine(opinion, *allowed_[let_through_->output], at, e_.canonical[let_through_->output]->at(at), (*got_)[let_through_->output]->at(at), e_.holds_true_value);
+      const Examined x = examined(*let_through_, opinion);
       v_.let_through = witness(*let_through_, opinion, x);
       v_.own_fault = x.fault;
     }
@@ -195,14 +218,20 @@ private:
       return settled(Class::Violation, fmt::format("the output {} has extents {}; {} are right", name(k), ulpian::to_string(got.extents()), ulpian::to_string(want.extents())));
     const bool opaque = want.type() == ElementType::String || is_complex(want.type());
     // Where one of several operators is free, an element that agrees may be one that could be anything.
-    if (e_.undefined_inside && !opaque) return elements(k, want, got);
-    if (opaque ? same_elements(want, got) : std::equal(want.bytes().begin(), want.bytes().end(), got.bytes().begin(), got.bytes().end())) {
+    if (e_.undefined_inside && !opaque) {
+      differ_[k].resize(static_cast<std::size_t>(want.size()));
+      std::iota(differ_[k].begin(), differ_[k].end(), 0);
+      return true;
+    }
+    if (!opaque) differ_[k] = differing(want, got);
+    if (opaque ? same_elements(want, got) : differ_[k].empty()) {
       v_.counts.equal += want.size();
       return true;
     }
     if (want.type() == ElementType::String) return other_string(k, want.strings(), got.strings());
     if (opaque) return other_complex(k, want, got);
-    return elements(k, want, got);
+    v_.counts.equal += want.size() - static_cast<std::int64_t>(differ_[k].size());
+    return true;
   }
 
   bool other_string(std::size_t k, const std::vector<std::string>& want, const std::vector<std::string>& got) {
@@ -224,59 +253,70 @@ private:
     return settled(Class::Violation, fmt::format("element {} of the output {} is {}; {} is right", *first, name(k), show(got), show(want)));
   }
 
-  bool elements(std::size_t k, const Tensor& want, const Tensor& got) {
+  // Those of `differ_`.
+  bool elements(std::size_t k) {
+    const Tensor &want = *e_.canonical[k], &got = *(*got_)[k];
     const ElementType t = want.type();
     const auto rule = e_.closeness ? e_.closeness(t) : std::nullopt;
-    for (std::int64_t i = 0; i < want.size(); ++i) {
+    fetch();
+    const interp::AllowedSample* sets = k < allowed_.size() && allowed_[k] ? &*allowed_[k] : nullptr;  // a copy for each element would take quadratic time
+    if (!rule) {
+      if (!no_sets_.empty()) return settled(Class::Undecided, no_sets_);
+      if (!sets) return settled(Class::Undecided, fmt::format("no allowed set of the output {}", name(k)));
+      if (!fits(*sets, want)) return settled(Class::InternalError, fmt::format("the allowed set of the output {} is {}{}", name(k), name_of(sets->sets.type()), ulpian::to_string(sets->sets.extents())));
+    } else if (sets && !fits(*sets, want)) {
+      sets = nullptr;
+    }
+    std::int64_t slot = -1;
+    for (const std::int64_t i : differ_[k]) {
       const Bits a = want.at(i), b = got.at(i);
-      const bool same = same_element(t, a, b);
-      if (same && !e_.undefined_inside) {
-        ++v_.counts.equal;
-        continue;
-      }
+      const bool same = e_.undefined_inside && same_element(t, a, b);
+      if (sets) slot = next_slot(*sets, i, slot);
       if (!same && is_float(t) && !is_nan(t, a) && !is_nan(t, b)) v_.counts.worst_ulps = std::max(v_.counts.worst_ulps, distance_in_ulps(t, b, a));
       if (rule && !same) {
-        by_rule(*rule, k, i, a, b);
+        by_rule(*rule, k, i, a, b, sets, slot);
         continue;
       }
-      if (!allowed_ready_ && !fetch_allowed()) return false;
-      const interp::AllowedTensor* set = k < allowed_.size() && allowed_[k] ? &*allowed_[k] : nullptr;  // a copy for each element would take quadratic time
-      if (!set) return settled(Class::Undecided, fmt::format("no allowed set of the output {}", name(k)));
-      if (set->type() != t || set->extents() != want.extents())
-        return settled(Class::InternalError, fmt::format("the allowed set of the output {} is {}{}", name(k), name_of(set->type()), ulpian::to_string(set->extents())));
-      if (set->flags()[static_cast<std::size_t>(i)] & interp::Anything) ++v_.counts.vacuous;
+      if (!sets) continue;
+      const interp::AllowedTensor& set = sets->sets;
+      if (set.flags()[static_cast<std::size_t>(slot)] & interp::Anything) ++v_.counts.vacuous;
       else if (same) ++v_.counts.equal;
-      else if (set->contains(i, b)) ++v_.counts.allowed, v_.counts.random += e_.draws_random;
-      else outside(k, i, distance_to_set(*set, i, b));
+      else if (set.contains(slot, b)) ++v_.counts.allowed, v_.counts.random += e_.draws_random;
+      else outside(k, i, distance_to_set(set, slot, b));
     }
     return true;
   }
 
+  static bool fits(const interp::AllowedSample& sets, const Tensor& want) {
+    if (sets.sets.type() != want.type()) return false;
+    return sets.positions.empty() ? sets.sets.extents() == want.extents() : sets.sets.size() == static_cast<std::int64_t>(sets.positions.size());
+  }
+
+  // Positions are asked for in ascending order: usually the next one.
+  static std::int64_t next_slot(const interp::AllowedSample& sets, std::int64_t position, std::int64_t last) {
+    const auto next = static_cast<std::size_t>(last + 1);
+    return next < sets.positions.size() && sets.positions[next] == position ? last + 1 : sets.slot(position);
+  }
+
   // The rule decides; the sets, where they are known, say what it lets through and what it refuses.
-  void by_rule(const interp::Closeness& rule, std::size_t k, std::int64_t i, Bits canonical, Bits got) {
-    if (!allowed_ready_ && e_.allowed) {
-      if (auto sets = e_.allowed()) allowed_ = std::move(*sets);
-    }
-    allowed_ready_ = true;
-    const interp::AllowedTensor* set = k < allowed_.size() && allowed_[k] ? &*allowed_[k] : nullptr;
-    if (set && (set->type() != e_.canonical[k]->type() || set->extents() != e_.canonical[k]->extents())) set = nullptr;
-    if (set && (set->flags()[static_cast<std::size_t>(i)] & interp::Anything)) {
+  void by_rule(const interp::Closeness& rule, std::size_t k, std::int64_t i, Bits canonical, Bits got, const interp::AllowedSample* sets, std::int64_t slot) {
+    if (sets && (sets->sets.flags()[static_cast<std::size_t>(slot)] & interp::Anything)) {
       ++v_.counts.vacuous;
       return;
     }
-    const bool inside = set && set->contains(i, got);
+    const bool inside = sets && sets->sets.contains(slot, got);
     const double away = strain(rule, e_.canonical[k]->type(), got, canonical);
     if (away <= 1) {
       ++v_.counts.allowed;
-      if (!set || inside) return;
+      if (!sets || inside) return;
       ++v_.counts.let_through;
-      const Outside o{k, i, distance_to_set(*set, i, got)};
+      const Outside o{k, i, distance_to_set(sets->sets, slot, got)};
       if (!let_through_ || o.distance > let_through_->distance) let_through_ = o;
       return;
     }
     ++v_.counts.outside;
     v_.counts.refused_inside += inside;
-    if (!refused_ || away > refused_->distance) refused_ = Outside{k, i, away}, refused_by_ = rule, refused_is_inside_ = inside, refused_has_set_ = set != nullptr;
+    if (!refused_ || away > refused_->distance) refused_ = Outside{k, i, away}, refused_by_ = rule, refused_is_inside_ = inside, refused_has_set_ = sets != nullptr;
   }
 
   void violation_of_rule() {
@@ -301,27 +341,71 @@ private:
 
   // What would have been seen; not where a rule decides and no set.
   void show() {
-    const auto samples = !allowed_ready_ && e_.sample ? e_.sample() : std::nullopt;
-    for (std::size_t k = 0; k < e_.canonical.size(); ++k) {
-      const auto& canonical = e_.canonical[k];
-      if (!canonical || (e_.closeness && e_.closeness(canonical->type()))) continue;
-      if (allowed_ready_) {
-        if (k < allowed_.size() && allowed_[k] && allowed_[k]->size() == canonical->size()) v_.counts.shown.take(*allowed_[k], *canonical);
-      } else if (samples && samples->single_valued) {
-        v_.counts.shown.take_exact(canonical->size());
-      } else if (samples && k < samples->outputs.size() && samples->outputs[k]) {
-        v_.counts.shown.take(*samples->outputs[k], *canonical);
+    constexpr std::int64_t Cheap = 256;
+    const bool cheaply = !allowed_ready_;
+    std::vector<std::optional<interp::AllowedSample>> samples;
+    if (cheaply && e_.some) {
+      std::vector<std::vector<std::int64_t>> positions;
+      for (const auto& canonical : e_.canonical) positions.push_back(canonical ? Shown::positions(canonical->size(), Cheap) : std::vector<std::int64_t>{});
+      auto found = e_.some(positions, true);
+      if (!found) return;
+      if (found->single_valued) {
+        for (const auto& canonical : e_.canonical)
+          if (canonical && !has_rule(*canonical)) v_.counts.shown.take_exact(canonical->size());
+        return;
       }
+      samples = std::move(found->outputs);
+    }
+    const auto& sets = cheaply ? samples : allowed_;
+    for (std::size_t k = 0; k < e_.canonical.size() && k < sets.size(); ++k) {
+      const auto& canonical = e_.canonical[k];
+      if (canonical && sets[k] && !has_rule(*canonical) && fits_size(*sets[k], *canonical)) v_.counts.shown.take(*sets[k], *canonical, cheaply ? Cheap : Shown::MostSampled);
     }
   }
+  bool has_rule(const Tensor& output) const { return e_.closeness && e_.closeness(output.type()); }
+  static bool fits_size(const interp::AllowedSample& sets, const Tensor& want) { return !sets.positions.empty() || sets.sets.size() == want.size(); }
 
-  bool fetch_allowed() {
+  // The sets of what differs and of what shows what else would be seen, or of all; or why there are none.
+  void fetch() {
+    if (allowed_ready_) return;
     allowed_ready_ = true;
-    if (!e_.allowed) return settled(Class::Undecided, "no allowed set is known");
+    if (e_.some && !e_.undefined_inside && e_.unordered_axes.empty()) return fetch_some();
+    if (!e_.allowed) {
+      no_sets_ = "no allowed set is known";
+      return;
+    }
     auto sets = e_.allowed();
-    if (!sets) return settled(Class::Undecided, "the allowed set was not found: " + sets.error().message);
-    allowed_ = std::move(*sets);
-    return true;
+    if (!sets) {
+      no_sets_ = "the allowed set was not found: " + sets.error().message;
+      return;
+    }
+    for (auto& s : *sets) allowed_.emplace_back(s ? std::optional(interp::AllowedSample{{}, std::move(*s)}) : std::nullopt);
+  }
+
+  void fetch_some() {
+    std::vector<std::vector<std::int64_t>> positions(e_.canonical.size());
+    for (std::size_t k = 0; k < e_.canonical.size(); ++k) {
+      if (!e_.canonical[k] || (*got_)[k]->extents() != e_.canonical[k]->extents()) continue;
+      const std::vector<std::int64_t> shown = Shown::positions(e_.canonical[k]->size());
+      std::ranges::set_union(differ_[k], shown, std::back_inserter(positions[k]));
+    }
+    auto found = e_.some(positions, false);
+    if (!found) {
+      no_sets_ = "the allowed set was not found: " + found.error().message;
+      return;
+    }
+    if (!found->single_valued) {
+      allowed_ = std::move(found->outputs);
+      return;
+    }
+    for (std::size_t k = 0; k < positions.size(); ++k) {
+      allowed_.emplace_back();
+      if (positions[k].empty()) continue;
+      const Tensor& want = *e_.canonical[k];
+      Tensor values(want.type(), {static_cast<std::int64_t>(positions[k].size())});
+      for (std::size_t i = 0; i < positions[k].size(); ++i) values.set(static_cast<std::int64_t>(i), want.at(positions[k][i]));
+      allowed_.back() = interp::AllowedSample{std::move(positions[k]), interp::AllowedTensor::exactly(values)};
+    }
   }
 
   struct Outside {
@@ -340,6 +424,11 @@ private:
     if (outside_.back().distance > outside_.front().distance) std::swap(outside_.front(), outside_.back());
   }
 
+  Examined examined(const Outside& o, const SecondOpinion& opinion) const {
+    const interp::AllowedSample& sets = *allowed_[o.output];
+    return examine(opinion, sets.sets, sets.slot(o.position), e_.canonical[o.output]->at(o.position), (*got_)[o.output]->at(o.position), e_.holds_true_value);
+  }
+
   Witness witness(const Outside& o, const SecondOpinion& opinion, const Examined& x) const {
     const Tensor& want = *e_.canonical[o.output];
     Witness w;
@@ -351,12 +440,13 @@ private:
     w.type = want.type();
     w.got = (*got_)[o.output]->at(o.position);
     w.canonical = want.at(o.position);
-    const interp::AllowedTensor& set = *allowed_[o.output];
-    w.allowed = set.describe(o.position);
+    const interp::AllowedTensor& set = allowed_[o.output]->sets;
+    const std::int64_t slot = allowed_[o.output]->slot(o.position);
+    w.allowed = set.describe(slot);
     std::vector<Bits> ends;
-    each_end(set, o.position, [&](Bits end) { ends.push_back(end); });
+    each_end(set, slot, [&](Bits end) { ends.push_back(end); });
     for (std::size_t k = 0; k + 1 < ends.size(); k += 2) w.set.push_back({ends[k], ends[k + 1]});
-    const std::uint8_t flags = set.flags()[static_cast<std::size_t>(o.position)];
+    const std::uint8_t flags = set.flags()[static_cast<std::size_t>(slot)];
     w.set_nan = (flags & interp::HasNan) != 0;
     w.set_zeros = (flags & interp::EitherZero) != 0;
     w.distance = o.distance;
@@ -375,7 +465,7 @@ private:
 
   void look_at(const Outside& o, Findings& f) const {
     const SecondOpinion opinion = e_.second_opinion ? e_.second_opinion(o.output, o.position) : SecondOpinion{};
-    const Examined x = examine(opinion, *allowed_[o.output], o.position, e_.canonical[o.output]->at(o.position), (*got_)[o.output]->at(o.position), e_.holds_true_value);
+    const Examined x = examined(o, opinion);
     ++f.looked_at;
     Witness w = witness(o, opinion, x);
     if (!x.fault.empty() && f.faults++ == 0) f.fault = x.fault + "; " + to_string(w);
@@ -390,12 +480,13 @@ private:
     for (std::size_t k = 0; k < e_.canonical.size(); ++k) {
       if (!e_.canonical[k] || k >= allowed_.size() || !allowed_[k]) continue;
       const Tensor &want = *e_.canonical[k], &got = *(*got_)[k];
-      for (std::int64_t i = 0; i < want.size(); ++i) {
+      for (const std::int64_t i : differ_[k]) {
         if (f.holds || f.looked_at >= end) return;
         const Bits b = got.at(i);
-        if (same_element(want.type(), want.at(i), b) || allowed_[k]->contains(i, b)) continue;
+        const std::int64_t slot = allowed_[k]->slot(i);
+        if (same_element(want.type(), want.at(i), b) || allowed_[k]->sets.contains(slot, b)) continue;
         if (std::any_of(outside_.begin(), outside_.end(), [&](const Outside& o) { return o.output == k && o.position == i; })) continue;
-        look_at({k, i, distance_to_set(*allowed_[k], i, b)}, f);
+        look_at({k, i, distance_to_set(allowed_[k]->sets, slot, b)}, f);
       }
     }
   }
@@ -428,7 +519,9 @@ private:
   std::optional<Outside> let_through_, refused_;
   interp::Closeness refused_by_;
   bool refused_is_inside_ = false, refused_has_set_ = false;
-  std::vector<std::optional<interp::AllowedTensor>> allowed_;
+  std::vector<std::vector<std::int64_t>> differ_;  // by output: the elements that the sets decide on
+  std::vector<std::optional<interp::AllowedSample>> allowed_;
+  std::string no_sets_;  // why there are none
   bool allowed_ready_ = false;
   bool open_extents_ = false;
 };

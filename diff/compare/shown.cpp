@@ -47,6 +47,9 @@ std::uint64_t mixed(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
+// Elements of the k-th of so many equal parts.
+std::int64_t part_of(std::int64_t n, std::int64_t parts, std::int64_t k) { return n / parts + (k < n % parts); }
+
 // Two digits, rounded up: an error above the figure as written shows.
 std::string rounded_up(double x) {
   if (!std::isfinite(x)) return "inf";
@@ -56,22 +59,22 @@ std::string rounded_up(double x) {
 
 }  // namespace
 
-void Shown::take(const AllowedTensor& set, const Tensor& canonical) {
-  const std::int64_t n = set.size(), parts = std::min(n, MostSampled);
-  if (set.type() == ElementType::String || is_complex(set.type())) return;  // never apart from canonical and judged by sets
-  elements_ += n;
+std::vector<std::int64_t> Shown::positions(std::int64_t n, std::int64_t most) {
+  const std::int64_t parts = std::min(n, most);
+  std::vector<std::int64_t> out;
   for (std::int64_t k = 0; k < parts; ++k) {
-    const std::int64_t start = k * (n / parts) + std::min(k, n % parts), count = n / parts + (k < n % parts);
-    const std::int64_t i = start + static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(k)) % static_cast<std::uint64_t>(count));
-    take(set, i, canonical.at(i), count);
+    const std::int64_t start = k * (n / parts) + std::min(k, n % parts), count = part_of(n, parts, k);
+    out.push_back(start + static_cast<std::int64_t>(mixed(static_cast<std::uint64_t>(k)) % static_cast<std::uint64_t>(count)));
   }
+  return out;
 }
 
-void Shown::take(const interp::AllowedSample& sample, const Tensor& canonical) {
-  const std::int64_t n = canonical.size(), parts = sample.sets.size();
-  if (parts == 0 || canonical.type() == ElementType::String || is_complex(canonical.type())) return;
+void Shown::take(const interp::AllowedSample& sets, const Tensor& canonical, std::int64_t most) {
+  const std::int64_t n = canonical.size(), parts = std::min(n, most);
+  if (canonical.type() == ElementType::String || is_complex(canonical.type())) return;  // never apart from canonical and judged by sets
   elements_ += n;
-  for (std::int64_t k = 0; k < parts; ++k) take(sample.sets, k, canonical.at(sample.positions[static_cast<std::size_t>(k)]), n / parts + (k < n % parts));
+  std::int64_t k = 0;
+  for (std::int64_t i : positions(n, most)) take(sets.sets, sets.slot(i), canonical.at(i), part_of(n, parts, k++));
 }
 
 void Shown::take(const AllowedTensor& set, std::int64_t i, Bits canonical, std::int64_t count) {

@@ -15,8 +15,10 @@ class Shown {
 public:
   static constexpr std::int64_t MostSampled = 1024;
 
-  void take(const interp::AllowedTensor& set, const Tensor& canonical);
-  void take(const interp::AllowedSample& sample, const Tensor& canonical);
+  // Those of an output of n elements, ascending.
+  static std::vector<std::int64_t> positions(std::int64_t n, std::int64_t most = MostSampled);
+  // `sets` must have those.
+  void take(const interp::AllowedSample& sets, const Tensor& canonical, std::int64_t most = MostSampled);
   void take_exact(std::int64_t elements) { elements_ += elements, exact_ += elements; }
   void add(const Shown& other);
 

@@ -158,8 +158,9 @@ struct Expectation {
   std::vector<bool> unseen;                                   // by result: not looked at
   // The allowed sets, asked for only where an element differs from canonical.
   std::function<Result<std::vector<std::optional<interp::AllowedTensor>>>()> allowed;
-  // Some of them, asked for where none differs, so that it costs little; nothing where it would cost much.
-  std::function<std::optional<interp::AllowedSamples>()> sample;
+  // Those of some elements of each output (ascending), in place of all, where they can be found apart. `cheaply`: as a sample where no element differs, an
+  // error where it would cost much.
+  std::function<Result<interp::AllowedSamples>(const std::vector<std::vector<std::int64_t>>& positions, bool cheaply)> some;
   std::vector<std::string> names;
   std::vector<std::optional<Clause>> clauses;                 // by tensor, where they are known
   // Where outputs of a type are judged by closeness to canonical, how close.

@@ -145,26 +145,36 @@ Result<Sets> evaluate_allowed(const core::Program& program, std::span<const std:
   });
 }
 
-Result<AllowedSamples> sample_allowed(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs, const Profile& profile, std::int64_t most,
-                                      const Limits& limits) {
+Result<AllowedSamples> allowed_at(const core::Program& program, std::span<const std::optional<AllowedTensor>> inputs, const Profile& profile,
+                                  std::span<const std::vector<std::int64_t>> positions, const Limits& limits) {
   AllowedSamples out;
   out.single_valued = profile.exactly_canonical() || (allowed::is_single_valued(program, profile, false) && points_of(program, inputs, profile));
   if (out.single_valued) return out;
   return guarded<AllowedSamples>(program, [&]() -> Result<AllowedSamples> {
     allowed::Equations equations(program, profile, limits);
     equations.bind(inputs);
-    std::vector<core::TensorId> sampled, copies;
-    for (core::TensorId id : program.outputs) {
+    allowed::Evaluator& evaluator = equations.evaluator();
+    std::vector<core::TensorId> asked, copies;
+    std::size_t most = 0;
+    for (std::size_t k = 0; k < program.outputs.size() && k < positions.size(); ++k) {
+      const core::TensorId id = program.outputs[k];
       if (id == core::None) continue;
-      sampled.push_back(allowed::source_of(program, id));
-      if (sampled.back() != id) copies.push_back(id);
+      asked.push_back(allowed::source_of(program, id));
+      if (asked.back() != id) copies.push_back(id);
+      most = std::max(most, positions[k].size());
     }
-    if (auto much = too_much_work(program, work_of_sample(program, equations.evaluator().sizes, most, sampled, copies), limits)) return std::move(*much);
-    for (const core::Condition& c : program.undefined)
-      if (equations.truth(c).can_be_true) return of_condition(program, c, ErrorKind::Undefined);
+    const std::int64_t work = work_of_sample(program, evaluator.sizes, static_cast<std::int64_t>(most), asked, copies);
+    if (auto much = too_much_work(program, work, limits)) return std::move(*much);
+    bool free = false;
+    for (const core::Condition& c : program.undefined) free = free || equations.truth(c).can_be_true;
+    // Sums of all elements at once pay where many are asked for.
+    if (!profile.deviates() && work > work_of(program, evaluator.sizes) / 64)
+      evaluator.quick = std::make_shared<const allowed::QuickSums>(program, inputs, evaluator.sizes, limits);
     for (std::size_t k = 0; k < program.outputs.size(); ++k) {
-      if (program.outputs[k] == core::None) out.outputs.emplace_back();
-      else out.outputs.push_back(equations.sample(k, most));
+      out.outputs.emplace_back();
+      if (program.outputs[k] == core::None || k >= positions.size() || positions[k].empty()) continue;
+      const Extents extents{static_cast<std::int64_t>(positions[k].size())};
+      out.outputs.back() = AllowedSample{positions[k], free ? anything(program.tensor(program.outputs[k]).type, extents) : equations.at(k, positions[k])};
     }
     return std::move(out);
   });

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -158,64 +156,76 @@ AllowedTensor Equations::output(std::size_t k) {
   return out;
 }
 
-AllowedSample Equations::sample(std::size_t k, std::int64_t most) {
-  constexpr std::int64_t AtOnce = 64;  // neighbours: a term costs nearly as much for one lane as for some
-  const TensorId id = source_of(p_, p_.outputs[k]);
-  const TensorNode& n = p_.tensor(id);
-  AllowedSample out;
-  if (n.kind != TensorKind::Comprehension || e_.tensors[id]) {
-    out.sets = output(k);
-    for (std::int64_t i = 0; i < out.sets.size(); ++i) out.positions.push_back(i);
-    return out;
-  }
-  refuse_opaque(n);
-  require_terms(terms_of(id), {});
-  e_.forget();
-  const Extents extents = extents_of(id);
-  for (std::size_t d = 0; d < extents.size(); ++d) e_.open(n.variables[d], extents[d]);
-  // Cut into cells, of which some are evaluated.
-  std::vector<std::int64_t> counts = e_.plan(n.variables, extents, std::span(&n.body, 1)), grid;
-  const auto each = [&] { return std::accumulate(counts.begin(), counts.end(), std::int64_t{1}, std::multiplies<>()); };
-  for (std::int64_t& c : counts)
-    while (c > 1 && each() > std::min(AtOnce, most)) c = (c + 1) / 2;
-  std::int64_t cells = 1;
-  for (std::size_t d = 0; d < counts.size(); ++d) grid.push_back((extents[d] + counts[d] - 1) / counts[d]), cells *= grid.back();
-  const std::int64_t wanted = std::min(cells, std::max<std::int64_t>(1, most / each()));
+namespace {
+
+// So many elements of a tensor, in a row.
+Stored empty_like(const TensorNode& n, std::int64_t count) {
   Stored s;
+  s.extents = {count};
   s.lanes = Lanes(n.type, {}, true);
-  s.lanes.n = wanted * each();
-  if (uses_doubles(n.type)) grow(s.lanes.lo, s.lanes.n);
-  else grow(s.lanes.ilo, s.lanes.n);
-  for (std::int64_t w = 0; w < wanted; ++w) {
-    e_.check_time();
-    // One cell of each of so many equal parts; the golden ratio keeps them from standing below each other.
-    const std::int64_t width = cells / wanted + (w < cells % wanted);
-    std::int64_t cell = w * (cells / wanted) + std::min(w, cells % wanted) + static_cast<std::int64_t>(std::fmod(static_cast<double>(w) * 0.6180339887498949, 1.0) * static_cast<double>(width));
-    std::vector<std::int64_t> start(counts.size()), count(counts.size());
-    for (std::size_t d = counts.size(); d-- > 0; cell /= grid[d]) {
-      start[d] = cell % grid[d] * counts[d];
-      count[d] = std::min(counts[d], extents[d] - start[d]);
-    }
-    for (std::size_t d = 0; d < counts.size(); ++d) e_.bind(n.variables[d], start[d], count[d]);
-    const Value v = at_axes(e_.value(n.body, intermediates_.rounded[id]), e_.box(n.variables));
-    for (std::int64_t lane = 0; lane < v->n; ++lane) {
-      std::int64_t rest = lane, position = 0, stride = 1;
-      for (std::size_t d = counts.size(); d-- > 0; stride *= extents[d], rest /= count[d]) position += (start[d] + rest % count[d]) * stride;
-      copy_lane(s.lanes, static_cast<std::int64_t>(out.positions.size()), *v, lane);
-      out.positions.push_back(position);
-    }
-  }
-  for (Variable v : n.variables) e_.close(v);
-  // Cells at the ends are smaller.
-  s.lanes.n = static_cast<std::int64_t>(out.positions.size());
-  for (auto* bounds : {&s.lanes.lo, &s.lanes.hi}) bounds->resize(std::min(bounds->size(), out.positions.size()));
-  for (auto* bounds : {&s.lanes.ilo, &s.lanes.ihi}) bounds->resize(std::min(bounds->size(), out.positions.size()));
-  s.lanes.flags.resize(std::min(s.lanes.flags.size(), out.positions.size()));
-  s.extents = {s.lanes.n};
+  s.lanes.n = count;
+  s.lanes.lo.assign(uses_doubles(n.type) ? index(count) : 0, 0);
+  s.lanes.ilo.assign(uses_doubles(n.type) ? 0 : index(count), 0);
+  return s;
+}
+
+}  // namespace
+
+AllowedTensor Equations::result_of(Stored s) const {
   round_all(s.lanes);
   if (points_) mark_everything(s.lanes);
-  out.sets = tensor_of(s);
-  return out;
+  return tensor_of(s);
+}
+
+// Terms that walk over other elements share that walk among the elements of a whole output.
+bool Equations::costs_less_in_points(TensorId id, std::int64_t points, std::int64_t all) const {
+  std::vector<TermId> stack{p_.tensor(id).body};
+  std::vector<bool> seen(p_.terms.size());
+  bool walks = false;
+  while (!stack.empty()) {
+    const TermId t = stack.back();
+    stack.pop_back();
+    if (seen[t]) continue;
+    seen[t] = true;
+    const TermKind kind = p_.term(t).kind;
+    if (kind == TermKind::Nth) return false;
+    if (kind == TermKind::Reduce && e_.quick && e_.quick->of(t)) continue;
+    walks = walks || kind == TermKind::Reduce || kind == TermKind::Fold;
+    const auto a = p_.arguments_of(t);
+    stack.insert(stack.end(), a.begin(), a.end());
+  }
+  return !walks || points <= all / 16;
+}
+
+AllowedTensor Equations::at(std::size_t k, std::span<const std::int64_t> positions) {
+  const TensorId id = source_of(p_, p_.outputs[k]);
+  const TensorNode& n = p_.tensor(id);
+  const auto count = static_cast<std::int64_t>(positions.size());
+  refuse_opaque(n);
+  Extents extents;
+  if (n.kind == TensorKind::Comprehension && !e_.tensors[id]) {
+    require_terms(terms_of(id), {});
+    e_.forget();
+    extents = extents_of(id);
+  }
+  Stored s = empty_like(n, count);
+  if (n.kind != TensorKind::Comprehension || e_.tensors[id] || !costs_less_in_points(id, count, element_count(extents).value_or(0))) {
+    require_terms({}, {id});
+    for (std::int64_t i = 0; i < count; ++i) copy_lane(s.lanes, i, e_.tensors[id]->lanes, positions[index(i)]);
+    return result_of(std::move(s));
+  }
+  e_.charge(count * 16);
+  // Where terms walk, their lanes are as many times more.
+  constexpr std::int64_t AtOnce = 4096;
+  for (std::int64_t done = 0; done < count; done += AtOnce) {
+    e_.check_time();
+    const auto part = positions.subspan(index(done), index(std::min(AtOnce, count - done)));
+    e_.bind_points(n.variables, extents, part);
+    const Value v = at_axes(e_.value(n.body, intermediates_.rounded[id]), e_.points());
+    for (std::int64_t i = 0; i < v->n; ++i) copy_lane(s.lanes, done + i, *v, i);
+    e_.unbind_points(n.variables);
+  }
+  return result_of(std::move(s));
 }
 
 // --- equations

@@ -22,13 +22,17 @@ public:
   void bind(std::span<const std::optional<AllowedTensor>> inputs);
   Truth truth(const core::Condition& condition);
   AllowedTensor output(std::size_t k);
-  AllowedSample sample(std::size_t k, std::int64_t most);
+  // The sets of some elements of an output (row-major positions, ascending), in their order. An output whose parts are evaluated together costs less as a whole
+  // where many are asked for.
+  AllowedTensor at(std::size_t k, std::span<const std::int64_t> positions);
   Extents extents_asked_for(core::TensorId id);  // evaluates what they depend on
   Evaluator& evaluator() { return e_; }
 
 private:
   void require_terms(std::vector<core::TermId> terms, std::vector<core::TensorId> tensors);
   std::vector<core::TermId> terms_of(core::TensorId id) const;
+  bool costs_less_in_points(core::TensorId id, std::int64_t points, std::int64_t all) const;
+  AllowedTensor result_of(Stored s) const;
   void evaluate(core::TensorId id);
   Extents extents_of(core::TensorId id);
   void refuse_opaque(const core::TensorNode& n);

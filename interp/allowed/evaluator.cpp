@@ -20,9 +20,10 @@ Evaluator::Evaluator(const core::Program& program, const Profile& profile, const
       sizes(program.sizes.size()),
       program_(program),
       limits_(limits),
+      points_(static_cast<Variable>(program.variables.size())),
       memo_(program.terms.size()),
       rounded_memo_(program.terms.size()),
-      bindings_(program.variables.size()),
+      bindings_(program.variables.size() + 1),
       effective_(program.terms.size()) {
   rules.profile = &profile;
   // Programs that hold only doubles compute coordinates in them.
@@ -50,6 +51,35 @@ void Evaluator::bind(Variable v, std::int64_t start, std::int64_t count) {
   b.start = start;
   b.count = count;
   b.changed = ++clock_;
+}
+
+void Evaluator::bind_points(std::span<const Variable> variables, std::span<const std::int64_t> extents, std::span<const std::int64_t> positions) {
+  Binding& points = bindings_[points_];
+  if (points.order == 0) points.order = ++open_;
+  points.count = static_cast<std::int64_t>(positions.size());
+  points.changed = ++clock_;
+  std::int64_t stride = 1;
+  for (std::size_t d = variables.size(); d-- > 0; stride *= extents[d]) {
+    auto at = std::make_shared<Lanes>(ElementType::Z, this->points(), true);
+    for (std::size_t i = 0; i < positions.size(); ++i) at->ilo[i] = positions[i] / stride % extents[d];
+    if (std::all_of(at->ilo.begin(), at->ilo.end(), [&](std::int64_t v) { return v == at->ilo[0]; })) {
+      const std::int64_t same = at->ilo[0];
+      at = std::make_shared<Lanes>(ElementType::Z, Axes{}, true);
+      at->ilo[0] = same;
+    }
+    Binding& b = bindings_[variables[d]];
+    b.bound = std::move(at);
+    b.changed = ++clock_;
+  }
+}
+
+void Evaluator::unbind_points(std::span<const Variable> variables) {
+  for (Variable v : variables) {
+    bindings_[v].bound = nullptr;
+    bindings_[v].changed = ++clock_;
+  }
+  bindings_[points_] = {};
+  --open_;
 }
 
 Axes Evaluator::box(std::span<const Variable> variables) const {

@@ -44,6 +44,10 @@ public:
   void open(core::Variable v, std::int64_t extent);  // its whole range, for planning; binds the first value
   void bind(core::Variable v, std::int64_t start, std::int64_t count);
   void close(core::Variable v);
+  // Binds variables to the indices of some elements, row-major positions of `extents`, along one axis: in place of a box, until they are unbound.
+  void bind_points(std::span<const core::Variable> variables, std::span<const std::int64_t> extents, std::span<const std::int64_t> positions);
+  void unbind_points(std::span<const core::Variable> variables);
+  Axes points() const { return box(std::span(&points_, 1)); }
   // The variables' axes at the moment, of those with a range.
   Axes box(std::span<const core::Variable> variables) const;
   // How many values of each variable to take at once, so that what `roots` need stays small.
@@ -80,7 +84,7 @@ private:
     std::uint64_t changed = 1;
     std::int64_t extent = -1;
     std::size_t order = 0;
-    Value bound;  // of an accumulator
+    Value bound;  // of an accumulator, or of an index of points
   };
   struct Loop;
 
@@ -109,6 +113,7 @@ private:
 
   const core::Program& program_;
   const Limits& limits_;
+  const core::Variable points_;  // none of the program's
   std::vector<Memo> memo_, rounded_memo_;
   std::vector<Binding> bindings_;  // per variable
   std::vector<std::optional<std::vector<core::Variable>>> effective_;

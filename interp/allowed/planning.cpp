@@ -151,10 +151,13 @@ std::vector<std::int64_t> Evaluator::plan(std::span<const Variable> variables, s
     if (r != None) sizes_of_terms(r, seen, terms, taken);
   const auto lanes = [&](const std::vector<Variable>& of) {
     std::int64_t n = 1;
+    bool points = false;  // of all that are bound to such, one axis
     for (Variable v : of) {
+      if (const Value& bound = bindings_[v].bound; bound && !bound->axes.empty() && bound->axes[0].variable == points_) points = true;
       const auto it = taken.find(v);
       if (it != taken.end() && __builtin_mul_overflow(n, it->second, &n)) return INT64_MAX;
     }
+    if (points && __builtin_mul_overflow(n, bindings_[points_].count, &n)) return INT64_MAX;
     return n;
   };
   const auto halve = [&](const std::vector<Variable>& of) {

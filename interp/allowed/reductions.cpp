@@ -335,12 +335,17 @@ Axes Evaluator::outer_axes(std::span<const TermId> terms, std::span<const Variab
 // The part of a tensor of sums that lies in the box.
 void Evaluator::add_quickly(const QuickSums::Found& f, const Axes& outer, Sums& sums) const {
   Axes axes = outer;
-  std::erase_if(axes, [&](const Axis& a) { return !among(f.variables, a.variable); });
-  std::vector<std::int64_t> strides(axes.size());
+  std::erase_if(axes, [&](const Axis& a) { return a.variable != points_ && !among(f.variables, a.variable); });
+  std::vector<std::int64_t> strides(axes.size()), of_points;
   std::int64_t first = 0, stride = 1;
   for (std::size_t k = f.variables.size(); k-- > 0; stride *= f.extents[k]) {
     const Binding& b = bindings_[f.variables[k]];
-    first += b.start * stride;
+    if (b.bound && b.bound->n > 1) {
+      of_points.resize(index(b.bound->n));
+      for (std::size_t i = 0; i < of_points.size(); ++i) of_points[i] += b.bound->ilo[i] * stride;
+      continue;
+    }
+    first += (b.bound ? b.bound->ilo[0] : b.start) * stride;
     for (std::size_t d = 0; d < axes.size(); ++d)
       if (axes[d].variable == f.variables[k]) strides[d] = stride;
   }
@@ -351,7 +356,7 @@ void Evaluator::add_quickly(const QuickSums::Found& f, const Axes& outer, Sums& 
   std::vector<std::int64_t> at(axes.size());
   for (std::size_t i = 0; i < n; ++i) {
     std::int64_t position = first;
-    for (std::size_t d = 0; d < axes.size(); ++d) position += at[d] * strides[d];
+    for (std::size_t d = 0; d < axes.size(); ++d) position += axes[d].variable != points_ ? at[d] * strides[d] : of_points.empty() ? 0 : of_points[index(at[d])];
     known.center.push_back(f.center.data<double>()[position]);
     known.magnitude.push_back(f.magnitude.data<double>()[position]);
     known.count.push_back(f.count.data<float>()[position]);

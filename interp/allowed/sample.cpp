@@ -1,5 +1,20 @@
 #include "interp/allowed/sample.h"
 
+#include <algorithm>
+
+namespace ulpian::interp {
+
+std::int64_t AllowedSample::slot(std::int64_t position) const {
+  if (positions.empty()) return position;
+  const auto at = std::ranges::lower_bound(positions, position);
+  ensure(at != positions.end() && *at == position);
+  return at - positions.begin();
+}
+
+bool AllowedSample::has(std::int64_t position) const { return positions.empty() || std::ranges::binary_search(positions, position); }
+
+}  // namespace ulpian::interp
+
 namespace ulpian::interp::allowed {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "interp/allowed/sets.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -50,6 +51,8 @@ std::string show(const Tensor& t, std::int64_t position) {
 
 AllowedTensor AllowedTensor::exactly(const Tensor& values) {
   std::vector<std::uint8_t> flags(static_cast<std::size_t>(values.size()), 0);
+  const auto number = [&](const auto* x) { return std::all_of(x, x + values.size(), [](auto v) { return v == v; }); };
+  if (values.type() == ElementType::F32 && number(values.data<float>())) return AllowedTensor(values, values, std::move(flags));
   if (is_float(values.type()) && has_nan(values.type()))
     for (std::int64_t k = 0; k < values.size(); ++k)
       if (is_nan(values.type(), values.at(k))) flags[static_cast<std::size_t>(k)] = HasNan | Empty;
@@ -101,6 +104,10 @@ AllowedTensor AllowedTensor::perhaps_rounded() const {
 bool AllowedTensor::contains(std::int64_t position, Bits value) const {
   const std::uint8_t flags = flags_[static_cast<std::size_t>(position)];
   const ElementType t = type();
+  if (t == ElementType::F32 && flags == 0) {  // the common case, without the ends
+    const float x = std::bit_cast<float>(static_cast<std::uint32_t>(value));
+    if (lower_.data<float>()[position] < x && x < upper_.data<float>()[position]) return true;
+  }
   if (flags & Anything) return true;
   ensure(!opaque(t));
   if (is_float(t) && has_nan(t) && is_nan(t, value)) return (flags & HasNan) != 0;

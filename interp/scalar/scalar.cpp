@@ -19,6 +19,8 @@ using core::TensorNode;
 using core::TermId;
 using core::TermKind;
 
+bool is_opaque(ElementType t) { return t == ElementType::String || is_complex(t); }
+
 // Evaluates the tensor equations of one program, those that are asked for.
 class Equations {
 public:
@@ -27,7 +29,7 @@ public:
   void bind(std::span<const std::optional<Tensor>> inputs);
   bool holds(const core::Condition& condition);
   std::optional<Tensor> output(std::size_t k);
-  void element(std::size_t k, std::int64_t position);
+  std::optional<Bits> element(std::size_t k, std::int64_t position);
   const core::Sizes& sizes() const { return terms_.sizes; }
 
 private:
@@ -147,23 +149,27 @@ std::optional<Tensor> Equations::output(std::size_t k) {
 }
 
 // Of a comprehension, one element alone; of all else, the output.
-void Equations::element(std::size_t k, std::int64_t position) {
+std::optional<Bits> Equations::element(std::size_t k, std::int64_t position) {
   const TensorId id = p_.outputs[k];
+  if (id == None) return std::nullopt;
   const TensorNode& n = p_.tensor(id);
-  if (n.kind != TensorKind::Comprehension) {
-    output(k);
-    return;
+  if (n.kind != TensorKind::Comprehension || is_opaque(n.type)) {
+    const auto all = output(k);
+    return all && position < all->size() && !is_opaque(n.type) ? std::optional(all->at(position)) : std::nullopt;
   }
   require_terms(terms_of(id), {});
   const Extents extents = extents_of(id);
   std::int64_t rest = position;
   for (std::size_t d = extents.size(); d-- > 0;) {
-    if (extents[d] < 1) return;
+    if (extents[d] < 1) return std::nullopt;
     terms_.set(n.variables[d], Value(rest % extents[d]));
     rest /= extents[d];
   }
   const Value v = terms_.value(n.body);
   if (is_poison(v)) stop(std::get<Poison>(v), of_element(k, position, extents));
+  Storage one(n.type, {1});
+  one.set(0, v);
+  return one.tensor().at(0);
 }
 
 // --- equations
@@ -347,6 +353,33 @@ Result<Outputs> evaluate_scalar(const core::Program& program, std::span<const st
   }
   if (undefined && *undefined && failure.kind == ErrorKind::Definition) return Outputs(program.outputs.size());
   return failure;
+}
+
+struct ScalarElements::Parts {
+  explicit Parts(const core::Program& program) : equations(program, limits) {}
+  Limits limits;
+  Equations equations;
+};
+
+ScalarElements::ScalarElements(const core::Program& program, std::span<const std::optional<Tensor>> inputs) : program_(program), inputs_(inputs) {}
+ScalarElements::~ScalarElements() = default;
+
+std::optional<Bits> ScalarElements::element(std::size_t output, std::int64_t position, const Limits& limits) {
+  try {
+    if (!parts_) {
+      auto parts = std::make_unique<Parts>(program_);
+      parts->limits = limits;
+      parts->equations.bind(inputs_);
+      parts_ = std::move(parts);
+    }
+    parts_->limits = limits;
+    return parts_->equations.element(output, position);
+  } catch (const Stop&) {
+  } catch (const ExactTooLarge&) {
+  } catch (const std::bad_alloc&) {
+  }
+  parts_.reset();  // what was being evaluated is there in part
+  return std::nullopt;
 }
 
 std::optional<Diagnostic> explain_element(const core::Program& program, std::span<const std::optional<Tensor>> inputs, std::size_t output, std::int64_t position,

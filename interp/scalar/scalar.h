@@ -4,6 +4,7 @@
 // included, of alternatives the first is taken, and what is unspecified is 0.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,6 +27,24 @@ using Outputs = std::vector<std::optional<Tensor>>;  // as Program::outputs; emp
 //   Limit        work, memory, time or depth
 Result<Outputs> evaluate_scalar(const core::Program& program, std::span<const std::optional<Tensor>> inputs, const Limits& limits = {},
                                 std::optional<Diagnostic>* undefined = nullptr);
+
+// Single elements of outputs: of a comprehension that one alone is evaluated. What they read is kept for the next one.
+class ScalarElements {
+public:
+  // Both are kept by reference.
+  ScalarElements(const core::Program& program, std::span<const std::optional<Tensor>> inputs);
+  ~ScalarElements();
+  ScalarElements(const ScalarElements&) = delete;
+  ScalarElements& operator=(const ScalarElements&) = delete;
+  // Nothing where it takes longer than the limits allow, or has no value.
+  std::optional<Bits> element(std::size_t output, std::int64_t position, const Limits& limits);
+
+private:
+  struct Parts;
+  const core::Program& program_;
+  std::span<const std::optional<Tensor>> inputs_;
+  std::unique_ptr<Parts> parts_;
+};
 
 // Why an element of an output has no value, where another evaluator found that: this evaluator's error, or nothing where it takes too long.
 std::optional<Diagnostic> explain_element(const core::Program& program, std::span<const std::optional<Tensor>> inputs, std::size_t output, std::int64_t position,

@@ -101,6 +101,9 @@ TEST(Explain, OneElementIsEvaluatedAlone) {
   ASSERT_TRUE(d);
   EXPECT_EQ(d->message, "\"x\" is read at index 4 of axis 0, whose extent is 3");
   EXPECT_FALSE(explain_element(m.program(), inputs, 0, 1, {}));
+  ScalarElements elements(m.program(), inputs);
+  EXPECT_FALSE(elements.element(0, 2, {}));
+  EXPECT_EQ(elements.element(0, 1, {}), Bits{0x40400000});  // x[2] is 3
 }
 
 }  // namespace
