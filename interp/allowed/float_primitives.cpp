@@ -77,6 +77,12 @@ template <ElementType T> Lanes added(Arguments a, bool subtracts, bool rounds) {
   return out;
 }
 
+// Numbers other than zero at the ends of both intervals, and the second, [c, d], on one side of zero: of a product or quotient it is plain at which ends it is
+// least and greatest.
+bool ends_are_plain(double a, double b, double c, double d) {
+  return (c > 0 || d < 0) && a != 0 && b != 0 && is_finite(a) && is_finite(b) && is_finite(c) && is_finite(d);
+}
+
 template <ElementType T> Lanes multiplied(Arguments a, bool rounds) {
   const Lanes &x = *a[0], &y = *a[1];
   Lanes out(T, x.axes, rounds && all_points(a));
@@ -91,6 +97,12 @@ template <ElementType T> Lanes multiplied(Arguments a, bool rounds) {
   };
   const auto high_of = [&](double u, double v) { return -low_of(-u, v); };
   for (std::int64_t i = 0; i < out.n; ++i) {
+    if (const double a = x.low(i), b = x.high(i), c = y.low(i), d = y.high(i); ends_are_plain(a, b, c, d)) {
+      const bool up = c > 0;
+      out.lo[index(i)] = up ? low_of(a, a < 0 ? d : c) : low_of(b, b < 0 ? d : c);
+      out.hi[index(i)] = up ? high_of(b, b < 0 ? c : d) : high_of(a, a < 0 ? c : d);
+      continue;
+    }
     const double pairs[4][2] = {{x.low(i), y.low(i)}, {x.low(i), y.high(i)}, {x.high(i), y.low(i)}, {x.high(i), y.high(i)}};
     const double c[4] = {pairs[0][0] * pairs[0][1], pairs[1][0] * pairs[1][1], pairs[2][0] * pairs[2][1], pairs[3][0] * pairs[3][1]};
     double lo = low_of(pairs[0][0], pairs[0][1]), hi = high_of(pairs[0][0], pairs[0][1]);
@@ -179,6 +191,17 @@ template <ElementType T> Lanes divide(Arguments a, const Tolerated& tolerated, b
       continue;
     }
     const double p[2] = {x.low(i), x.high(i)}, q[2] = {y.low(i), y.high(i)};
+    if (ends_are_plain(p[0], p[1], q[0], q[1])) {
+      const bool up = q[0] > 0;
+      const double u = up ? p[0] : p[1], v = up ? p[1] : p[0];
+      const double under = u < 0 ? q[0] : q[1], over = v < 0 ? q[1] : q[0];
+      out.lo[k] = end(u, under, -1);
+      out.hi[k] = end(v, over, 1);
+      if (out.lo[k] == out.lo[k] && out.hi[k] == out.hi[k]) {
+        include_powers<T>(ulps, u / under, v / over, out.lo[k], out.hi[k]);
+        continue;
+      }
+    }
     if (p[0] != p[0] || q[0] != q[0]) {
       out.lo[k] = out.hi[k] = Nan;
       continue;

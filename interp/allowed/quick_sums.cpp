@@ -80,61 +80,72 @@ private:
   std::vector<std::optional<bool>> terms_, tensors_;
 };
 
-// The program of the sums.
+// A program of the sums over other numbers in place of the terms.
 class Maker : Copies {
 public:
-  Maker(const core::Program& program, const Nearnesses& near) : Copies(program, near) {}
-
-  void inputs() {
+  Maker(const core::Program& program, const Nearnesses& near, Retyped retyped) : Copies(program, near, retyped), type_(retyped.type) {
     for (TensorId id : p_.inputs) b_.program().inputs.push_back(id == None ? None : tensor(id));
   }
 
-  // Adds three outputs; false where something cannot be copied.
-  bool add(const core::TensorNode& around, TermId id, std::span<const Variable> variables) {
+  void add(const core::TensorNode& around, TermId id, std::span<const Variable> variables) {
     const core::ReduceView r = p_.reduce(id);
     const Summands s = summands_of(p_, id);
-    try {
-      apart([&] {
-        std::vector<TermId> extents;
-        std::vector<Variable> index;
-        for (Variable v : variables) {
-          extents.push_back(copy(around.extents[static_cast<std::size_t>(std::ranges::find(around.variables, v) - around.variables.begin())]));
-          index.push_back(variable(v));
-        }
-        const std::vector<Variable> own = fresh(r.variables);
-        const std::vector<TermId> own_extents = copies(r.extents);
-        const TermId filter = copy_or_none(r.filter);
-        std::vector<TermId> x;
-        for (TermId body : s.bodies) x.push_back(copy(body));
-        const auto output = [&](const char* name, E type, auto term_of) {
-          std::vector<TermId> bodies;
-          for (TermId body : x) bodies.push_back(term_of(body));
-          core::TensorNode n;
-          n.name = name;
-          n.type = type;
-          n.kind = TensorKind::Comprehension;
-          n.extents = extents;
-          n.variables = index;
-          n.body = b_.reduce(s.products ? ReduceKind::Dot : ReduceKind::Sum, type, own, own_extents, filter, false, None, bodies);
-          b_.program().outputs.push_back(b_.add(std::move(n)));
-          b_.program().output_names.emplace_back(name);
-        };
-        const auto as = [&](E type, TermId t) { return b_.type_of(t) == type ? t : b_.cast(type, t, CastMode::Plain); };
-        output("center", E::F64, [&](TermId t) { return as(E::F64, t); });
-        output("magnitude", E::F32, [&](TermId t) { return b_.primitive(P::Absolute, as(E::F32, t)); });
-        output("count", E::F32, [&](TermId t) {
-          return b_.select(b_.primitive(P::Equal, t, b_.constant(b_.type_of(t), 0)), b_.constant(E::F32, 0), b_.constant(E::F32, 0x3f800000));
-        });
-        return true;
-      });
-    } catch (const Unknown&) {
-      return false;
-    }
-    return true;
+    apart([&] {
+      core::TensorNode n;
+      for (Variable v : variables) {
+        n.extents.push_back(copy(around.extents[static_cast<std::size_t>(std::ranges::find(around.variables, v) - around.variables.begin())]));
+        n.variables.push_back(variable(v));
+      }
+      const std::vector<Variable> own = fresh(r.variables);
+      const std::vector<TermId> own_extents = copies(r.extents);
+      const TermId filter = copy_or_none(r.filter);
+      n.name = "sum";
+      n.type = type_;
+      n.kind = TensorKind::Comprehension;
+      n.body = b_.reduce(s.products ? ReduceKind::Dot : ReduceKind::Sum, type_, own, own_extents, filter, false, None, copies(s.bodies));
+      b_.program().outputs.push_back(b_.add(std::move(n)));
+      b_.program().output_names.emplace_back("sum");
+      return true;
+    });
   }
 
   core::Program finish() { return b_.finish(); }
+
+private:
+  E type_;
 };
+
+// The sums that are asked for, over f(x) in place of each float x; empty where that is not to be had quickly.
+struct Asked {
+  TermId id;
+  const core::TensorNode* around;
+  QuickSums::Found found;
+  bool products;
+};
+std::vector<Tensor> sums_over(const core::Program& p, const Nearnesses& near, std::span<const Asked> asked, E type, double (*f)(double), std::span<const std::optional<Tensor>> inputs,
+                              const Limits& limits) {
+  const Retyped retyped{type, f};
+  std::optional<core::Program> program;
+  try {
+    Maker maker(p, near, retyped);
+    for (const Asked& a : asked) maker.add(*a.around, a.id, a.found.variables);
+    program = maker.finish();
+  } catch (const core::LimitReached&) {
+    return {};
+  } catch (const Unknown&) {
+    return {};
+  }
+  if (runs_by_elements(*program)) return {};
+  const auto plan = Plan::make(*program);
+  if (!plan) return {};
+  std::vector<std::optional<Tensor>> values;
+  for (const auto& t : inputs) values.push_back(t ? std::optional(retyped.of(*t)) : std::nullopt);
+  auto out = plan->run(values, limits);
+  if (!out) return {};
+  std::vector<Tensor> sums;
+  for (auto& t : *out) sums.push_back(std::move(*t));
+  return sums;
+}
 
 }  // namespace
 
@@ -180,73 +191,58 @@ QuickSums::QuickSums(const core::Program& p, std::span<const std::optional<Allow
     if (const auto known = p.integer_constant(id)) return known;
     return p.term(id).kind == TermKind::Size ? sizes[p.term(id).data] : std::nullopt;
   };
-  const Nearnesses near = nearnesses(p);
-  Maker maker(p, near);
-  struct Asked {
-    TermId id;
-    Found found;
-    bool products;
-  };
   std::vector<Asked> asked;
   std::vector<bool> seen(p.terms.size());
-  try {
-    maker.inputs();
-    for (const core::TensorNode& n : p.tensors) {
-      if (n.kind != TensorKind::Comprehension) continue;
-      std::vector<TermId> stack{n.body};
-      while (!stack.empty()) {
-        const TermId id = stack.back();
-        stack.pop_back();
-        if (seen[id]) continue;
-        seen[id] = true;
-        const auto a = p.arguments_of(id);
-        stack.insert(stack.end(), a.begin(), a.end());
-        if (!sums[id]) continue;
-        const core::ReduceView r = p.reduce(id);
-        const Summands s = summands_of(p, id);
-        if (r.optional_filter || !certain.all(r.extents) || !certain.term(r.filter) || !certain.all(s.bodies)) continue;
-        if (std::ranges::any_of(s.bodies, [&](TermId b) { return !is_short(p.term(b).type) || bits_of(p.term(b).type) > bits_of(p.term(id).type); })) continue;
-        Found f;
-        bool apart = true;
-        double work = 1;
-        std::int64_t terms = 1;
-        for (TermId e : r.extents) {
-          const auto known = extent(e);
-          apart = apart && known && *known > 0 && terms <= MostTerms / std::max<std::int64_t>(*known, 1);
-          if (apart) terms *= *known;
-        }
-        for (Variable v : p.free_of(id)) {
-          const auto at = std::ranges::find(n.variables, v);
-          const auto known = at == n.variables.end() ? std::nullopt : extent(n.extents[static_cast<std::size_t>(at - n.variables.begin())]);
-          apart = apart && known;
-          if (!apart) break;
-          f.variables.push_back(v);
-          f.extents.push_back(*known);
-          work *= static_cast<double>(*known);
-        }
-        if (!apart || work * static_cast<double>(terms) < LeastWork || work * 20 > static_cast<double>(limits.memory_bytes) / 4) continue;
-        f.most = terms;
-        if (maker.add(n, id, f.variables)) asked.push_back({id, std::move(f), s.products});
-        else return;  // outputs may be there in part
+  for (const core::TensorNode& n : p.tensors) {
+    if (n.kind != TensorKind::Comprehension) continue;
+    std::vector<TermId> stack{n.body};
+    while (!stack.empty()) {
+      const TermId id = stack.back();
+      stack.pop_back();
+      if (seen[id]) continue;
+      seen[id] = true;
+      const auto a = p.arguments_of(id);
+      stack.insert(stack.end(), a.begin(), a.end());
+      if (!sums[id]) continue;
+      const core::ReduceView r = p.reduce(id);
+      const Summands s = summands_of(p, id);
+      if (r.optional_filter || !certain.all(r.extents) || !certain.term(r.filter) || !certain.all(s.bodies)) continue;
+      if (std::ranges::any_of(s.bodies, [&](TermId b) { return !is_short(p.term(b).type) || bits_of(p.term(b).type) > bits_of(p.term(id).type); })) continue;
+      Found f;
+      bool apart = true;
+      double work = 1;
+      std::int64_t terms = 1;
+      for (TermId e : r.extents) {
+        const auto known = extent(e);
+        apart = apart && known && *known > 0 && terms <= MostTerms / std::max<std::int64_t>(*known, 1);
+        if (apart) terms *= *known;
       }
+      for (Variable v : p.free_of(id)) {
+        const auto at = std::ranges::find(n.variables, v);
+        const auto known = at == n.variables.end() ? std::nullopt : extent(n.extents[static_cast<std::size_t>(at - n.variables.begin())]);
+        apart = apart && known;
+        if (!apart) break;
+        f.variables.push_back(v);
+        f.extents.push_back(*known);
+        work *= static_cast<double>(*known);
+      }
+      if (!apart || work * static_cast<double>(terms) < LeastWork || work * 20 > static_cast<double>(limits.memory_bytes) / 4) continue;
+      f.most = terms;
+      asked.push_back({id, &n, std::move(f), s.products});
     }
-  } catch (const core::LimitReached&) {
-    return;
-  } catch (const Unknown&) {
-    return;
   }
   if (asked.empty()) return;
-  const core::Program program = maker.finish();
-  if (runs_by_elements(program)) return;
-  const auto plan = Plan::make(program);
-  if (!plan) return;
-  auto out = plan->run(values, limits);
-  if (!out) return;
+  const Nearnesses near = nearnesses(p);
+  std::vector<Tensor> centers = sums_over(p, near, asked, E::F64, [](double x) { return x; }, values, limits);
+  if (centers.empty()) return;
+  std::vector<Tensor> magnitudes = sums_over(p, near, asked, E::F32, [](double x) { return std::fabs(x); }, values, limits);
+  std::vector<Tensor> counts = sums_over(p, near, asked, E::F32, [](double x) { return x == 0 ? 0.0 : 1.0; }, values, limits);
+  if (magnitudes.empty() || counts.empty()) return;
   for (std::size_t k = 0; k < asked.size(); ++k) {
     Found& f = asked[k].found;
-    f.center = std::move(*(*out)[3 * k]);
-    const Tensor magnitude = std::move(*(*out)[3 * k + 1]);
-    f.count = std::move(*(*out)[3 * k + 2]);
+    f.center = std::move(centers[k]);
+    const Tensor magnitude = std::move(magnitudes[k]);
+    f.count = std::move(counts[k]);
     if (f.center.extents() != f.extents) continue;
     f.magnitude = Tensor(E::F64, f.extents);
     // In f32 they are off by the roundings above a term, of an accumulator and of the tree, and by half a least subnormal for each term.

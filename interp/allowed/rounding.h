@@ -138,6 +138,8 @@ template <ElementType T> inline double floor_of(double x) { return -ceiling_of<T
 template <ElementType T> inline void include_powers(double ulps, double least, double greatest, double& lo, double& hi, double smallest = 0) {
   if (ulps <= 0.5) return;
   const FloatFormat& f = format_of(T);
+  // In one binade ulp is the same everywhere, and the ends reach farthest.
+  if ((least < 0) == (greatest < 0) && exponent_of(least) == exponent_of(greatest) && exponent_of(least) >= f.min_exponent()) return;
   if (const double low = reach_below(f, ulps, least, greatest, smallest); low < lo) lo = std::fmin(lo, ceiling_of<T>(low));
   if (const double high = -reach_below(f, ulps, -greatest, -least, smallest); high > hi) hi = std::fmax(hi, floor_of<T>(high));
 }

@@ -328,7 +328,10 @@ void Sums::add_known(Known known, const Axes& axes) {
 Lanes Sums::finish() const {
   Lanes out(type_, axes_, !uses_doubles(type_));
   if (is_float(type_)) out.sums = parts();
+  std::vector<std::uint8_t> done(index(out.n));
+  if (type_ == ElementType::F32) finish_plainly(out, done);
   for (std::int64_t i = 0; i < out.n; ++i) {
+    if (done[index(i)]) continue;
     if (totals_.state[index(i)] & AnythingAtAll) set_anything(out, i);
     else if (uses_doubles(type_)) finish_float(out, i);
     else finish_integer(out, i);
@@ -447,6 +450,31 @@ void Sums::finish_integer(Lanes& out, std::int64_t i) const {
   }
   const std::int64_t wrapped = type_ == ElementType::Z ? sum : to_int64(type_, from_int64(type_, sum));
   out.set(i, {0, 0, wrapped, wrapped});
+}
+
+// As finish_float does it, of f32's sums of several finite terms that cannot leave the range: most of them.
+void Sums::finish_plainly(Lanes& out, std::vector<std::uint8_t>& done) const {
+  const Accumulator accumulator = accumulator_of(*rules_.profile, type_);
+  if (accumulator.narrower || rules_.profile->admits(Freedom::Ftz)) return;
+  const double u = accumulator.unit, last = accumulator.largest, most = static_cast<double>(totals_.most), more = 1 + most * 0x1p-51;
+  const double half = products_ ? 2 * accumulator.half_least : 0;
+  const bool signs = rules_.profile->admits(Freedom::SumZeroSigns), rounds = rules_.rounds;
+  for (std::size_t k = 0; k < done.size(); ++k) {
+    const double c = totals_.center[k], n = totals_.count[k], magnitude = enlarged(totals_.magnitude[k] * more);
+    const double radius = enlarged(totals_.radius[k] * more + ((most + 4) * 0x1p-52 * magnitude + (n - 1) * u * magnitude) + n * half);
+    const double slack = radius + std::fabs(c) * 0x1p-52;
+    double lo = c - slack, hi = c + slack;
+    if (totals_.state[k] != 0 || !(n > 1) || !((magnitude + radius) * (1 + n * u) < last)) continue;
+    lo = rounds ? nearest<ElementType::F32>(lo) : kept_low<ElementType::F32>(lo);
+    hi = rounds ? nearest<ElementType::F32>(hi) : kept_high<ElementType::F32>(hi);
+    if (signs && lo <= 0 && hi >= 0) {
+      if (lo == 0) lo = -0.0;
+      if (hi == 0) hi = 0.0;
+    }
+    out.lo[k] = lo;
+    out.hi[k] = hi;
+    done[k] = 1;
+  }
 }
 
 void Sums::finish_float(Lanes& out, std::int64_t i) const {

@@ -47,6 +47,7 @@ private:
   void product_intervals(const Lanes& a, const Lanes& b, const Parts& parts, Totals& t) const;
   void product_integers(const Lanes& a, const Lanes& b, const Parts& parts, Totals& t) const;
   std::shared_ptr<const SumParts> parts() const;
+  void finish_plainly(Lanes& out, std::vector<std::uint8_t>& done) const;
   void finish_float(Lanes& out, std::int64_t i) const;
   void finish_integer(Lanes& out, std::int64_t i) const;
 

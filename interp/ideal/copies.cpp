@@ -11,6 +11,21 @@ using core::TermKind;
 using core::Variable;
 using E = ElementType;
 
+Tensor Retyped::of(const Tensor& t) const {
+  if (!is_float(t.type())) return t;
+  ensure(type == E::F32 || type == E::F64);
+  Tensor out(type, t.extents());
+  float* single = type == E::F32 ? out.writable<float>() : nullptr;
+  double* wide = type == E::F64 ? out.writable<double>() : nullptr;
+  const float* from = t.type() == E::F32 ? t.data<float>() : nullptr;
+  for (std::int64_t i = 0; i < t.size(); ++i) {
+    const double x = value(from ? static_cast<double>(from[i]) : to_double(t.type(), t.at(i)));
+    if (wide) wide[i] = x;
+    else single[i] = static_cast<float>(x);
+  }
+  return out;
+}
+
 Variable Copies::variable(Variable v) {
   auto it = scope_.variables.find(v);
   if (it == scope_.variables.end()) it = scope_.variables.emplace(v, b_.fresh(p_.variables[v].name, p_.variables[v].type)).first;
@@ -61,6 +76,7 @@ TermId Copies::copied(TermId id) {
     case TermKind::Constant:
       if (t.type == E::Z) return b_.integer(static_cast<std::int64_t>(t.data));
       if (t.type == E::R) return b_.real(p_.reals[t.data]);
+      if (retyped_ && is_float(t.type)) return b_.constant(retyped_->type, from_double(retyped_->type, retyped_->value(to_double(t.type, t.data))));
       return t.type == E::String ? b_.text(p_.texts[t.data]) : b_.constant(t.type, t.data);
     case TermKind::Variable: {
       const auto it = scope_.indices.find(static_cast<Variable>(t.data));
@@ -68,7 +84,12 @@ TermId Copies::copied(TermId id) {
     }
     case TermKind::Size: return b_.size(size(static_cast<core::Size>(t.data)));
     case TermKind::Primitive: return b_.primitive(static_cast<Primitive>(t.operation), copies(a));
-    case TermKind::Cast: return b_.cast(t.type, copy(a[0]), static_cast<CastMode>(t.operation));
+    case TermKind::Cast:
+      if (retyped_ && is_float(t.type)) {
+        if (!is_float(p_.term(a[0]).type)) throw Unknown();
+        return copy(a[0]);
+      }
+      return b_.cast(t.type, copy(a[0]), static_cast<CastMode>(t.operation));
     case TermKind::Select: {
       const TermId condition = copy(a[0]), yes = copy(a[1]);
       return b_.select(condition, yes, copy(a[2]));
@@ -119,6 +140,10 @@ TensorId Copies::tensor(TensorId id) {
   tensors_[id] = apart([&] {
     core::TensorNode made = n;
     made.place = 0;
+    if (retyped_ && is_float(n.type)) {
+      made.type = retyped_->type;
+      if (n.literal) made.literal = retyped_->of(*n.literal);
+    }
     made.extents = copies(n.extents);
     made.variables = fresh(n.variables);
     made.domain = copies(n.domain);

@@ -2,6 +2,7 @@
 // interp/allowed make programs of bounds from. No part of the interface.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -22,9 +23,16 @@ struct Number {
   bool exact() const { return radius == core::None; }
 };
 
+// All floats as those of one type, each by the same function of its value: of what is moved only, that is the whole program over other numbers.
+struct Retyped {
+  ElementType type = ElementType::F64;  // or F32
+  double (*value)(double x) = nullptr;
+  Tensor of(const Tensor& t) const;
+};
+
 class Copies {
 protected:
-  Copies(const core::Program& program, const Nearnesses& near) : p_(program), near_(near), tensors_(program.tensors.size(), core::None) {}
+  Copies(const core::Program& program, const Nearnesses& near, std::optional<Retyped> retyped = {}) : retyped_(retyped), p_(program), near_(near), tensors_(program.tensors.size(), core::None) {}
 
   struct Scope {
     std::unordered_map<core::Variable, core::Variable> variables;
@@ -53,6 +61,7 @@ protected:
     }
   }
 
+  const std::optional<Retyped> retyped_;
   const core::Program& p_;
   const Nearnesses& near_;
   core::Builder b_;
