@@ -8,7 +8,7 @@
 namespace ulpian::diff {
 namespace {
 
-constexpr std::int64_t MostElements = 1 << 14;
+constexpr std::int64_t MostElements = 1 << 13;
 
 struct Moments {
   std::int64_t n = 0;
@@ -81,6 +81,7 @@ std::optional<Bias> bias_of(const interp::AllowedSample& sets, const Tensor& can
   const std::int64_t step = (set.size() + MostElements - 1) / MostElements | 1;
   std::vector<Error> plain, outward;
   Pairs seen(MostElements);
+  plain.reserve(static_cast<std::size_t>(MostElements)), outward.reserve(static_cast<std::size_t>(MostElements));
   std::int64_t single = 0, several = 0;  // of the elements that do not differ: which admit one value, and more
   for (std::int64_t k = 0; k < set.size(); k += step) {
     const std::uint8_t flags = set.flags()[static_cast<std::size_t>(k)];

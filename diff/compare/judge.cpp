@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -128,9 +129,16 @@ Examined examine(const SecondOpinion& o, const interp::AllowedTensor& set, std::
 // Ascending. Most elements are equal: they are passed over by their bits.
 template <typename Unsigned> std::vector<std::int64_t> differing_bits(const Tensor& a, const Tensor& b) {
   std::vector<std::int64_t> out;
+  const bool floats = is_float(a.type());
+  if (a.type() == ElementType::F32) {
+    const auto *x = a.data<float>(), *y = b.data<float>();
+    for (std::int64_t i = 0; i < a.size(); ++i)
+      if (std::bit_cast<std::uint32_t>(x[i]) != std::bit_cast<std::uint32_t>(y[i]) && (x[i] == x[i] || y[i] == y[i])) out.push_back(i);
+    return out;
+  }
   const auto *x = reinterpret_cast<const Unsigned*>(a.bytes().data()), *y = reinterpret_cast<const Unsigned*>(b.bytes().data());
   for (std::int64_t i = 0; i < a.size(); ++i)
-    if (x[i] != y[i] && !same_element(a.type(), x[i], y[i])) out.push_back(i);
+    if (x[i] != y[i] && !(floats && is_nan(a.type(), x[i]) && is_nan(a.type(), y[i]))) out.push_back(i);
   return out;
 }
 std::vector<std::int64_t> differing(const Tensor& a, const Tensor& b) {
@@ -140,6 +148,18 @@ std::vector<std::int64_t> differing(const Tensor& a, const Tensor& b) {
     case 4: return differing_bits<std::uint32_t>(a, b);
     default: return differing_bits<std::uint64_t>(a, b);
   }
+}
+
+// Some elements in a row.
+Tensor elements_of(const Tensor& all, std::span<const std::int64_t> positions) {
+  Tensor out(all.type(), {static_cast<std::int64_t>(positions.size())});
+  if (all.type() == ElementType::F32) {
+    float* to = out.writable<float>();
+    for (std::size_t k = 0; k < positions.size(); ++k) to[k] = all.data<float>()[positions[k]];
+    return out;
+  }
+  for (std::size_t k = 0; k < positions.size(); ++k) out.set(static_cast<std::int64_t>(k), all.at(positions[k]));
+  return out;
 }
 
 class Judge {
@@ -267,6 +287,7 @@ private:
     } else if (sets && !fits(*sets, want)) {
       sets = nullptr;
     }
+    if (t == ElementType::F32 && sets && !rule && !e_.undefined_inside) return plain_elements(k, want.data<float>(), got.data<float>(), *sets);
     std::int64_t slot = -1;
     for (const std::int64_t i : differ_[k]) {
       const Bits a = want.at(i), b = got.at(i);
@@ -283,6 +304,36 @@ private:
       else if (same) ++v_.counts.equal;
       else if (set.contains(slot, b)) ++v_.counts.allowed, v_.counts.random += e_.draws_random;
       else outside(k, i, distance_to_set(set, slot, b));
+    }
+    return true;
+  }
+
+  // As above, of f32, which most outputs are.
+  bool plain_elements(std::size_t k, const float* want, const float* got, const interp::AllowedSample& sets) {
+    const interp::AllowedTensor& set = sets.sets;
+    const float *lower = set.lower().data<float>(), *upper = set.upper().data<float>();
+    const auto flags = set.flags();
+    std::int64_t slot = -1;
+    for (const std::int64_t i : differ_[k]) {
+      const float a = want[i], b = got[i];
+      slot = next_slot(sets, i, slot);
+      const bool finite = std::isfinite(a) && std::isfinite(b);
+      if (finite) v_.counts.worst_ulps = std::max(v_.counts.worst_ulps, distance_in_ulps(b, a));
+      const std::uint8_t flag = flags[static_cast<std::size_t>(slot)];
+      const float low = lower[slot], high = upper[slot];
+      if (flag == 0 && finite && low < b && b < high) {
+        ++v_.counts.allowed, v_.counts.random += e_.draws_random;
+        continue;
+      }
+      if (flag == 0 && finite && std::isfinite(low) && std::isfinite(high) && (b < low || high < b)) {
+        outside(k, i, std::min(distance_in_ulps(b, low), distance_in_ulps(b, high)));
+        continue;
+      }
+      const Bits bits = std::bit_cast<std::uint32_t>(b);
+      if (!finite && a == a && b == b) v_.counts.worst_ulps = std::max(v_.counts.worst_ulps, distance_in_ulps(ElementType::F32, bits, std::bit_cast<std::uint32_t>(a)));
+      if (flag & interp::Anything) ++v_.counts.vacuous;
+      else if (set.contains(slot, bits)) ++v_.counts.allowed, v_.counts.random += e_.draws_random;
+      else outside(k, i, distance_to_set(set, slot, bits));
     }
     return true;
   }
@@ -402,8 +453,7 @@ private:
       allowed_.emplace_back();
       if (positions[k].empty()) continue;
       const Tensor& want = *e_.canonical[k];
-      Tensor values(want.type(), {static_cast<std::int64_t>(positions[k].size())});
-      for (std::size_t i = 0; i < positions[k].size(); ++i) values.set(static_cast<std::int64_t>(i), want.at(positions[k][i]));
+      const Tensor values = elements_of(want, positions[k]);
       allowed_.back() = interp::AllowedSample{std::move(positions[k]), interp::AllowedTensor::exactly(values)};
     }
   }

@@ -1,7 +1,6 @@
 #include "diff/compare/ulp.h"
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -45,13 +44,6 @@ int ulp_exponent(ElementType type, Bits x) {
 
 double distance_in_ulps(ElementType type, Bits got, Bits reference) {
   if (!is_float(type) || is_nan(type, got) || is_nan(type, reference)) return NoMeaning;
-  if (type == ElementType::F32) {  // the common case, without libm
-    const double x = std::bit_cast<float>(static_cast<std::uint32_t>(got)), y = std::bit_cast<float>(static_cast<std::uint32_t>(reference));
-    if (std::isfinite(x) && std::isfinite(y)) {
-      const int binade = std::max(static_cast<int>(std::bit_cast<std::uint64_t>(y) >> 52 & 0x7ff) - 1023, -126);
-      return std::abs(x - y) * std::bit_cast<double>(static_cast<std::uint64_t>(23 - binade + 1023) << 52);
-    }
-  }
   const int exponent = ulp_exponent(type, reference);
   const bool wide = bits_of(type) == 64 || is_infinite(type, got) || is_infinite(type, reference);
   // Narrower values are far inside a double's range, so that their difference rounds but once.

@@ -51,24 +51,37 @@ public:
     if (t <= ElementType::F32) core_error_ = elementary_core_error(p);
   }
 
-  double end(double c, double x, double y, int side) const {
+  // `real`: the function in f64, of formats up to f32 (NaN where it is not known).
+  double end(double c, double x, double y, double real, int side) const {
     const double ulps = per_argument_ != 0 && finite(x) ? ulps_ + per_argument_ * std::fabs(x) : ulps_;
     if (ulps <= 0.5 || certain(c, x, y)) return c;
     if (!finite(c)) return side * c > 0 ? c : overflowed(c, x, y, ulps);
     double r = c + side * (ulps + (t_ == ElementType::F64 ? 0.5002 : 0.5)) * ulp_of(format_, c);
     if (t_ == ElementType::F64) return rounds_ ? r : side < 0 ? below(r) : above(r);
     // The function in f64, whose error is known, is a better center than its rounding.
-    const double real = elementary_core(p_, static_cast<float>(x), static_cast<float>(y)), error = std::fabs(real) * core_error_;
+    const double error = std::fabs(real) * core_error_;
     if (finite(real) && real != 0) r = real + side * (ulps * ulp_of(format_, std::fabs(real) + error) + 2 * error);
+    if (t_ == ElementType::F32) {
+      if (!rounds_) return side < 0 ? kept_low<ElementType::F32>(r) : kept_high<ElementType::F32>(r);
+      return side < 0 ? ceiling_of<ElementType::F32>(r) : floor_of<ElementType::F32>(r);
+    }
     if (!rounds_) return side < 0 ? kept_low(t_, r) : kept_high(t_, r);
     return with_float(t_, [&]<ElementType T>() { return side < 0 ? ceiling_of<T>(r) : floor_of<T>(r); });
   }
 
   // A bound of the real value at x, of which c is the nearest number.
-  double bound(double c, double x, int side) const {
+  double bound(double c, double x, double real, int side) const {
     if (t_ > ElementType::F32 || !finite(c) || !finite(x)) return c;
-    const double real = elementary_core(p_, static_cast<float>(x), 0);
     return finite(real) && real != 0 ? real + side * std::fabs(real) * core_error_ : c;
+  }
+
+  // The function in f64 at values of the type.
+  std::vector<double> cores(const std::vector<double>& x, const std::vector<double>* y) const {
+    std::vector<double> out(x.size(), Nan);
+    if (t_ > ElementType::F32 || (ulps_ <= 0.5 && per_argument_ == 0)) return out;
+    const std::vector<float> a(x.begin(), x.end()), b = y ? std::vector<float>(y->begin(), y->end()) : std::vector<float>{};
+    elementary_core_array(p_, a.data(), y ? b.data() : nullptr, out.data(), out.size());
+    return out;
   }
 
   // Where the real values of a set, or their nearest numbers, lie in [least, greatest].
@@ -168,8 +181,9 @@ Lanes one_argument(P p, ElementType type, double ulps, bool rounds, const Lanes&
     }
   const std::vector<double> at_from = canonical_values(p, type, from, nullptr);
   const std::vector<double> at_to = x.point ? std::vector<double>{} : canonical_values(p, type, to, nullptr);
-  const auto low = [&](std::size_t k, bool second) { return second ? tolerance.end(at_to[k], to[k], 0, -1) : tolerance.end(at_from[k], from[k], 0, -1); };
-  const auto high = [&](std::size_t k, bool second) { return second ? tolerance.end(at_to[k], to[k], 0, 1) : tolerance.end(at_from[k], from[k], 0, 1); };
+  const std::vector<double> core_from = tolerance.cores(from, nullptr), core_to = x.point ? std::vector<double>{} : tolerance.cores(to, nullptr);
+  const auto low = [&](std::size_t k, bool second) { return second ? tolerance.end(at_to[k], to[k], 0, core_to[k], -1) : tolerance.end(at_from[k], from[k], 0, core_from[k], -1); };
+  const auto high = [&](std::size_t k, bool second) { return second ? tolerance.end(at_to[k], to[k], 0, core_to[k], 1) : tolerance.end(at_from[k], from[k], 0, core_from[k], 1); };
   const FloatFormat& f = format_of(type);
   const auto constant = [&](double c, int side) {
     const double r = c + side * (ulps + 1) * ulp_of(f, c);
@@ -191,8 +205,8 @@ Lanes one_argument(P p, ElementType type, double ulps, bool rounds, const Lanes&
     hi = h0 != h0 || before(h1, h0) ? h0 : h1;
     // A function with a zero at 1 is no nearer to 0 beside it than its argument to 1: no tolerance of a tiny value crosses zero there.
     const double smallest = (from[k] == 1 && at_from[k] == 0) || (to[k] == 1 && at_to[k] == 0) ? std::ldexp(1.0, -f.precision() - 1) : 0;
-    tolerance.include_powers(std::fmin(tolerance.bound(at_from[k], from[k], -1), tolerance.bound(at_to[k], to[k], -1)),
-                             std::fmax(tolerance.bound(at_from[k], from[k], 1), tolerance.bound(at_to[k], to[k], 1)), lo, hi, smallest);
+    tolerance.include_powers(std::fmin(tolerance.bound(at_from[k], from[k], core_from[k], -1), tolerance.bound(at_to[k], to[k], core_to[k], -1)),
+                             std::fmax(tolerance.bound(at_from[k], from[k], core_from[k], 1), tolerance.bound(at_to[k], to[k], core_to[k], 1)), lo, hi, smallest);
     bool even = false, odd = false;
     switch (b.shape) {
       case Shape::Rising:
@@ -232,7 +246,8 @@ Lanes two_arguments(P p, ElementType type, double ulps, bool rounds, const Lanes
   const std::vector<double>* xs[2] = {&x.lo, x.point ? &x.lo : &x.hi};
   const std::vector<double>* ys[2] = {&y.lo, y.point ? &y.lo : &y.hi};
   const bool points = x.point && y.point;
-  for (std::size_t c = 0; c < (points ? 1u : 4u); ++c) at[c] = canonical_values(p, type, *xs[c >> 1], ys[c & 1]);
+  std::vector<double> cores[4];
+  for (std::size_t c = 0; c < (points ? 1u : 4u); ++c) at[c] = canonical_values(p, type, *xs[c >> 1], ys[c & 1]), cores[c] = tolerance.cores(*xs[c >> 1], ys[c & 1]);
   for (std::size_t k = 0; k < index(x.n); ++k) {
     const auto i = static_cast<std::int64_t>(k);
     const double a = x.lo[k], b = x.high(i), u = y.lo[k], v = y.high(i);
@@ -242,7 +257,7 @@ Lanes two_arguments(P p, ElementType type, double ulps, bool rounds, const Lanes
     double lo = Infinity, hi = -Infinity, least = Infinity, greatest = -Infinity;
     bool nan = false, number = false;
     for (std::size_t c = 0; c < (point ? 1u : 4u); ++c) {
-      const double l = tolerance.end(at[c][k], (*xs[c >> 1])[k], (*ys[c & 1])[k], -1), h = tolerance.end(at[c][k], (*xs[c >> 1])[k], (*ys[c & 1])[k], 1);
+      const double l = tolerance.end(at[c][k], (*xs[c >> 1])[k], (*ys[c & 1])[k], cores[c][k], -1), h = tolerance.end(at[c][k], (*xs[c >> 1])[k], (*ys[c & 1])[k], cores[c][k], 1);
       if (l != l || h != h) {
         nan = true;
         continue;

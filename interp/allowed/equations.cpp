@@ -158,6 +158,17 @@ AllowedTensor Equations::output(std::size_t k) {
 
 namespace {
 
+// Lanes without flags, to a place where `to` has room for them.
+void copy_run(Lanes& to, std::int64_t position, const Lanes& from, std::int64_t lane, std::int64_t count) {
+  const auto copy = [&](const auto& x, auto& y) { std::copy(x.begin() + lane, x.begin() + lane + count, y.begin() + position); };
+  const bool doubles = uses_doubles(to.type);
+  if (doubles) copy(from.lo, to.lo);
+  else copy(from.ilo, to.ilo);
+  if (to.point) return;
+  if (doubles) copy(from.point ? from.lo : from.hi, to.hi);
+  else copy(from.point ? from.ilo : from.ihi, to.ihi);
+}
+
 // So many elements of a tensor, in a row.
 Stored empty_like(const TensorNode& n, std::int64_t count) {
   Stored s;
@@ -222,7 +233,10 @@ AllowedTensor Equations::at(std::size_t k, std::span<const std::int64_t> positio
     const auto part = positions.subspan(index(done), index(std::min(AtOnce, count - done)));
     e_.bind_points(n.variables, extents, part);
     const Value v = at_axes(e_.value(n.body, intermediates_.rounded[id]), e_.points());
-    for (std::int64_t i = 0; i < v->n; ++i) copy_lane(s.lanes, done + i, *v, i);
+    if (!v->point) s.lanes.widen();
+    if (v->flags.empty() && s.lanes.flags.empty()) copy_run(s.lanes, done, *v, 0, v->n);
+    else
+      for (std::int64_t i = 0; i < v->n; ++i) copy_lane(s.lanes, done + i, *v, i);
     e_.unbind_points(n.variables);
   }
   return result_of(std::move(s));
@@ -326,19 +340,12 @@ void Equations::fill(TensorId id, std::span<const std::int64_t> prefix) {
     for (std::size_t d = 0; d < start.size(); ++d) count[d] = std::min(counts[d], extents[d] - start[d]);
     const std::int64_t inner = start.empty() ? 1 : count.back();
     const bool plain = v->flags.empty() && s.lanes.flags.empty();
-    const bool doubles = uses_doubles(s.lanes.type);
     for (std::int64_t lane = 0; lane < v->n; lane += inner) {
       std::int64_t position = 0;
       for (std::size_t d = 0; d < start.size(); ++d) position = position * extents[d] + start[d] + at[d];
       position += base;
       if (plain) {
-        const auto copy = [&](const auto& from, auto& to) { std::copy(from.begin() + lane, from.begin() + lane + inner, to.begin() + position); };
-        if (doubles) copy(v->lo, s.lanes.lo);
-        else copy(v->ilo, s.lanes.ilo);
-        if (!s.lanes.point) {
-          if (doubles) copy(v->point ? v->lo : v->hi, s.lanes.hi);
-          else copy(v->point ? v->ilo : v->ihi, s.lanes.ihi);
-        }
+        copy_run(s.lanes, position, *v, lane, inner);
       } else {
         for (std::int64_t i = 0; i < inner; ++i) store(s, position + i, *v, lane + i);
       }

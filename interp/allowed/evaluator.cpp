@@ -58,10 +58,25 @@ void Evaluator::bind_points(std::span<const Variable> variables, std::span<const
   if (points.order == 0) points.order = ++open_;
   points.count = static_cast<std::int64_t>(positions.size());
   points.changed = ++clock_;
-  std::int64_t stride = 1;
-  for (std::size_t d = variables.size(); d-- > 0; stride *= extents[d]) {
-    auto at = std::make_shared<Lanes>(ElementType::Z, this->points(), true);
-    for (std::size_t i = 0; i < positions.size(); ++i) at->ilo[i] = positions[i] / stride % extents[d];
+  std::vector<std::shared_ptr<Lanes>> indices;
+  for (std::size_t d = 0; d < variables.size(); ++d) indices.push_back(std::make_shared<Lanes>(ElementType::Z, this->points(), true));
+  // From one to the next mostly the last index changes alone.
+  std::vector<std::int64_t> now(variables.size(), 0);
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    std::int64_t carry = positions[i] - last;
+    last = positions[i];
+    for (std::size_t d = variables.size(); d-- > 0 && carry != 0;) {
+      now[d] += carry;
+      carry = 0;
+      if (now[d] < extents[d]) break;
+      carry = now[d] / extents[d];
+      now[d] %= extents[d];
+    }
+    for (std::size_t d = 0; d < now.size(); ++d) indices[d]->ilo[i] = now[d];
+  }
+  for (std::size_t d = 0; d < variables.size(); ++d) {
+    std::shared_ptr<Lanes> at = std::move(indices[d]);
     if (std::all_of(at->ilo.begin(), at->ilo.end(), [&](std::int64_t v) { return v == at->ilo[0]; })) {
       const std::int64_t same = at->ilo[0];
       at = std::make_shared<Lanes>(ElementType::Z, Axes{}, true);

@@ -104,9 +104,10 @@ AllowedTensor AllowedTensor::perhaps_rounded() const {
 bool AllowedTensor::contains(std::int64_t position, Bits value) const {
   const std::uint8_t flags = flags_[static_cast<std::size_t>(position)];
   const ElementType t = type();
-  if (t == ElementType::F32 && flags == 0) {  // the common case, without the ends
-    const float x = std::bit_cast<float>(static_cast<std::uint32_t>(value));
-    if (lower_.data<float>()[position] < x && x < upper_.data<float>()[position]) return true;
+  if (t == ElementType::F32 && flags == 0) {  // the common case, but for the ends
+    const float x = std::bit_cast<float>(static_cast<std::uint32_t>(value)), low = lower_.data<float>()[position], high = upper_.data<float>()[position];
+    if (low < x && x < high) return true;
+    if (x < low || high < x) return false;
   }
   if (flags & Anything) return true;
   ensure(!opaque(t));

@@ -204,13 +204,24 @@ void elementary_program(Primitive primitive, const float* x, float* y, std::size
 }
 
 double elementary_core(Primitive primitive, float x, float second) {
-  const kernels::CoreBlock kernel = table().core[index_of(primitive, row_of(primitive).arity)];
+  double value = 0;
+  elementary_core_array(primitive, &x, &second, &value, 1);
+  return value;
+}
+
+void elementary_core_array(Primitive primitive, const float* x, const float* second, double* y, std::size_t count) {
+  const bool two = row_of(primitive).arity == 2;
+  ensure(!two || second != nullptr, "a second argument");
+  const kernels::CoreBlock kernel = table().core[index_of(primitive, two ? 2 : 1)];
   Arguments in;
   alignas(64) double value[BlockSize];
-  fill(in.first, 1, [&](std::size_t) { return x; });
-  fill(in.second, 1, [&](std::size_t) { return second; });
-  kernel(in.first, in.second, value, 1);
-  return value[0];
+  for (std::size_t start = 0; start < count; start += BlockSize) {
+    const std::size_t n = std::min(BlockSize, count - start);
+    fill(in.first, n, [&](std::size_t i) { return x[start + i]; });
+    if (two) fill(in.second, n, [&](std::size_t i) { return second[start + i]; });
+    kernel(in.first, in.second, value, n);
+    std::copy(value, value + n, y + start);
+  }
 }
 
 double elementary_core_error(Primitive primitive) { return kernels::error_bound(primitive); }

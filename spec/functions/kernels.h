@@ -28,6 +28,7 @@ void elementary_program(Primitive primitive, const float* x, float* y, std::size
 // The f64 evaluation itself, for an argument that is an f32 value: off by at most elementary_core_error relative to the function, or NaN
 // where it has no answer (special values, results that are not finite).
 double elementary_core(Primitive primitive, float x, float second = 0);
+void elementary_core_array(Primitive primitive, const float* x, const float* second, double* y, std::size_t count);  // `second` of functions of two
 double elementary_core_error(Primitive primitive);
 
 }  // namespace ulpian

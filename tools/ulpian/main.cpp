@@ -1,5 +1,9 @@
 // ulpian: the command line. Each subcommand is one file beside this one.
 #include <cerrno>
+#include <cstdlib>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -61,6 +65,12 @@ int run(const std::function<int()>& chosen, const Common& common) {
 }  // namespace
 
 int main(int argc, char** argv) {
+#if defined(__GLIBC__)
+  // Tensors come and go by the megabyte: given back to the system each time, their pages cost as much as what is computed in them.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 1 << 24);
+#endif
   // A file that grows beyond what is allowed is an error of its write, which leaves nothing behind; the signal would.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app{
