@@ -1,6 +1,7 @@
 #include "interp/allowed/evaluator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,12 @@ using core::Term;
 using core::TermId;
 using core::TermKind;
 using core::Variable;
+
+namespace {
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
 
 Evaluator::Evaluator(const core::Program& program, const Profile& profile, const Limits& limits)
     : tensors(program.tensors.size()),
@@ -85,6 +92,7 @@ void Evaluator::bind_points(std::span<const Variable> variables, std::span<const
     Binding& b = bindings_[variables[d]];
     b.bound = std::move(at);
     b.changed = ++clock_;
+    point_extents_[variables[d]] = extents[d];
   }
 }
 
@@ -94,7 +102,47 @@ void Evaluator::unbind_points(std::span<const Variable> variables) {
     bindings_[v].changed = ++clock_;
   }
   bindings_[points_] = {};
+  point_extents_.clear();
   --open_;
+}
+
+// A term's lanes at the points, of those that it has in a box of its variables; null where such a box is not much smaller.
+Value Evaluator::from_box(TermId id, bool rounds) {
+  const Term& t = program_.term(id);
+  const std::span<const Variable> free = program_.free_of(id);
+  const bool worth = t.kind == TermKind::Primitive || t.kind == TermKind::Cast || t.kind == TermKind::Select || t.kind == TermKind::Choice;
+  if (!worth || t.type == ElementType::Z || free.empty()) return nullptr;
+  std::int64_t n = 1;
+  for (Variable v : free) {
+    const auto it = point_extents_.find(v);
+    if (it == point_extents_.end() || it->second > bindings_[points_].count || (n *= it->second) > bindings_[points_].count / 4) return nullptr;
+  }
+  Value& boxed = boxed_[{id, rounds}];
+  if (!boxed) {
+    std::vector<Value> points;
+    in_box_ = true;
+    for (Variable v : free) {
+      points.push_back(std::exchange(bindings_[v].bound, nullptr));
+      open(v, point_extents_[v]);
+      bind(v, 0, point_extents_[v]);
+    }
+    boxed = value(id, rounds);
+    for (std::size_t k = 0; k < free.size(); ++k) {
+      close(free[k]);
+      bindings_[free[k]] = {};
+      bindings_[free[k]].bound = std::move(points[k]);
+      bindings_[free[k]].changed = ++clock_;
+    }
+    in_box_ = false;
+  }
+  if (boxed->axes.empty()) return boxed;
+  std::vector<std::int64_t> positions(index(bindings_[points_].count), 0);
+  std::int64_t stride = 1;
+  for (std::size_t d = boxed->axes.size(); d-- > 0; stride *= boxed->axes[d].count) {
+    const Lanes& at = *bindings_[boxed->axes[d].variable].bound;
+    for (std::size_t i = 0; i < positions.size(); ++i) positions[i] += at.ilo[at.n == 1 ? 0 : i] * stride;
+  }
+  return std::make_shared<const Lanes>(gathered(*boxed, positions, points()));
 }
 
 Axes Evaluator::box(std::span<const Variable> variables) const {
@@ -127,6 +175,11 @@ Value Evaluator::value(TermId id, bool rounds) {
   std::vector<Memo>& memo = rounds ? rounded_memo_ : memo_;
   const Memo& known = memo[id];
   if (current(id, known.clock)) return known.value;
+  if (!point_extents_.empty() && !in_box_)
+    if (Value v = from_box(id, rounds)) {
+      memo[id] = {clock_, v};
+      return v;
+    }
   struct Deeper {
     int& depth;
     ~Deeper() { --depth; }

@@ -4,6 +4,7 @@
 // not depend on a variable is computed once. Boxes are cut so that no term has more than MostLanes lanes.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -44,7 +45,8 @@ public:
   void open(core::Variable v, std::int64_t extent);  // its whole range, for planning; binds the first value
   void bind(core::Variable v, std::int64_t start, std::int64_t count);
   void close(core::Variable v);
-  // Binds variables to the indices of some elements, row-major positions of `extents`, along one axis: in place of a box, until they are unbound.
+  // Binds variables to the indices of some elements, row-major positions of `extents`, along one axis: in place of a box, until they are unbound. What hangs on
+  // few of these variables is evaluated in a box all the same, once for all elements.
   void bind_points(std::span<const core::Variable> variables, std::span<const std::int64_t> extents, std::span<const std::int64_t> positions);
   void unbind_points(std::span<const core::Variable> variables);
   Axes points() const { return box(std::span(&points_, 1)); }
@@ -64,6 +66,7 @@ public:
   void forget() {
     std::fill(memo_.begin(), memo_.end(), Memo{});
     std::fill(rounded_memo_.begin(), rounded_memo_.end(), Memo{});
+    boxed_.clear();
   }
 
   // Calls f(counts of this block) for every block of the variables' box; they are bound while it runs.
@@ -90,6 +93,7 @@ private:
 
   bool current(core::TermId id, std::uint64_t clock) const;
   Value compute(core::TermId id, bool rounds);
+  Value from_box(core::TermId id, bool rounds);
   Value constant(const core::Term& t);
   Value select(core::TermId id, bool rounds);
   Value read(core::TermId id, bool rounds);
@@ -116,6 +120,9 @@ private:
   const core::Variable points_;  // none of the program's
   std::vector<Memo> memo_, rounded_memo_;
   std::vector<Binding> bindings_;  // per variable
+  std::map<core::Variable, std::int64_t> point_extents_;  // of the variables that are bound to points
+  std::map<std::pair<core::TermId, bool>, Value> boxed_;
+  bool in_box_ = false;
   std::vector<std::optional<std::vector<core::Variable>>> effective_;
   std::uint64_t clock_ = 1;
   std::size_t open_ = 0;

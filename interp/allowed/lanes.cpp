@@ -168,6 +168,29 @@ void copy_lane(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j) {
   }
 }
 
+Lanes gathered(const Lanes& v, std::span<const std::int64_t> positions, const Axes& axes) {
+  Lanes out(v.type, axes, v.point);
+  const auto gather = [&](const auto& from, auto& to) {
+    for (std::size_t i = 0; i < positions.size(); ++i) to[i] = from[static_cast<std::size_t>(positions[i])];
+  };
+  if (uses_doubles(v.type)) gather(v.lo, out.lo);
+  else gather(v.ilo, out.ilo);
+  if (!v.point && uses_doubles(v.type)) gather(v.hi, out.hi);
+  if (!v.point && !uses_doubles(v.type)) gather(v.ihi, out.ihi);
+  if (!v.flags.empty()) {
+    out.flags.resize(positions.size());
+    gather(v.flags, out.flags);
+    for (std::size_t i = 0; i < positions.size() && !v.unions.empty(); ++i)
+      if (out.flags[i] & NotOneInterval) out.unions[static_cast<std::int64_t>(i)] = v.unions.at(positions[i]);
+  }
+  if (v.sums) {
+    auto sums = std::make_shared<SumParts>(out.n);
+    for (std::size_t i = 0; i < positions.size(); ++i) sums->copy(i, *v.sums, static_cast<std::size_t>(positions[i]));
+    out.sums = std::move(sums);
+  }
+  return out;
+}
+
 // --- boxes
 
 template <class T> void broadcast(const T* from, const Axes& from_axes, const Axes& to_axes, T* to) {

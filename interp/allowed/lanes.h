@@ -48,6 +48,7 @@ inline constexpr double OfZeros = -1;
 struct SumParts {
   explicit SumParts(std::int64_t n) : lo(static_cast<std::size_t>(n)), hi(lo), magnitude(lo), leaves(lo) {}
   std::vector<double> lo, hi, magnitude, leaves;
+  void copy(std::size_t i, const SumParts& from, std::size_t j) { lo[i] = from.lo[j], hi[i] = from.hi[j], magnitude[i] = from.magnitude[j], leaves[i] = from.leaves[j]; }
 };
 
 struct Lanes {
@@ -101,6 +102,8 @@ void set_union(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j, const L
 // Of squares and sums of squares: nothing is below zero.
 void not_negative(Lanes& v);
 void copy_lane(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j);
+// Lanes of another, one for each point of `axes`.
+Lanes gathered(const Lanes& v, std::span<const std::int64_t> positions, const Axes& axes);
 
 // --- boxes
 // The elements at a box that has more axes (or the same).

@@ -78,28 +78,12 @@ Value Evaluator::read_points(TermId id, std::span<const Value> at, const Axes& a
       for (std::size_t i = 0; i < n; ++i) poisoned[i] = static_cast<std::uint8_t>(poisoned[i] | (flags[i] & NoValue));
     }
   }
-  auto out = std::make_shared<Lanes>(s.lanes.type, axes, s.lanes.point);
-  const bool doubles = uses_doubles(out->type);
   const bool any_outside = std::any_of(outside.begin(), outside.end(), [](std::uint8_t o) { return o != 0; });
+  std::shared_ptr<Lanes> out;
   if (s.lanes.n > 0 && !any_outside) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t p = index(position[i]);
-      if (doubles) out->lo[i] = s.lanes.lo[p];
-      else out->ilo[i] = s.lanes.ilo[p];
-    }
-    if (!out->point)
-      for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t p = index(position[i]);
-        if (doubles) out->hi[i] = s.lanes.hi[p];
-        else out->ihi[i] = s.lanes.ihi[p];
-      }
-    if (!s.lanes.flags.empty()) {
-      out->flags.resize(n);
-      for (std::size_t i = 0; i < n; ++i) out->flags[i] = s.lanes.flags[index(position[i])];
-      for (std::size_t i = 0; i < n && !s.lanes.unions.empty(); ++i)
-        if (out->flags[i] & NotOneInterval) out->unions[static_cast<std::int64_t>(i)] = s.lanes.unions.at(position[i]);
-    }
+    out = std::make_shared<Lanes>(gathered(s.lanes, position, axes));
   } else {
+    out = std::make_shared<Lanes>(s.lanes.type, axes, s.lanes.point);
     for (std::size_t i = 0; i < n; ++i) {
       const auto lane = static_cast<std::int64_t>(i);
       if (s.lanes.n > 0 && !outside[i]) {
@@ -109,16 +93,12 @@ Value Evaluator::read_points(TermId id, std::span<const Value> at, const Axes& a
         out->mark(lane, NoValue);
       }
     }
-  }
-  if (s.lanes.sums) {
-    auto sums = std::make_shared<SumParts>(out->n);
-    for (std::size_t i = 0; i < n; ++i) {
-      if (any_outside && outside[i]) continue;
-      const std::size_t p = index(position[i]);
-      sums->lo[i] = s.lanes.sums->lo[p], sums->hi[i] = s.lanes.sums->hi[p];
-      sums->magnitude[i] = s.lanes.sums->magnitude[p], sums->leaves[i] = s.lanes.sums->leaves[p];
+    if (s.lanes.sums) {
+      auto sums = std::make_shared<SumParts>(out->n);
+      for (std::size_t i = 0; i < n; ++i)
+        if (!outside[i]) sums->copy(i, *s.lanes.sums, index(position[i]));
+      out->sums = std::move(sums);
     }
-    out->sums = std::move(sums);
   }
   if (t.kind == TermKind::ReadElse && any_outside) {
     std::vector<std::uint8_t> none;

@@ -68,6 +68,33 @@ TEST(Sample, HasTheSetsOfTheWholeForEveryExample) {
   EXPECT_GT(samples, 1000);
 }
 
+// Terms of a channel alone are evaluated apart, sums of many at once: the sets are the same.
+TEST(Sample, OfManyElementsHasTheSetsOfTheWhole) {
+  const auto specification = *language::Specification::load();
+  struct Case {
+    std::string op;
+    std::vector<Extents> inputs;
+  };
+  for (const Case& c : {Case{"onnx.BatchNormalization", {{2, 6, 16, 32}, {6}, {6}, {6}, {6}}}, Case{"onnx.Conv", {{2, 5, 24, 24}, {7, 5, 3, 3}, {7}}}, Case{"onnx.Softmax", {{40, 60}}},
+                        Case{"onnx.LayerNormalization", {{40, 60}, {60}, {60}}}}) {
+    const core::Program program = program_of(*specification, c.op, c.inputs);
+    Inputs values;
+    for (const Extents& e : c.inputs) values.emplace_back(filled(e));
+    if (c.op == "onnx.BatchNormalization")
+      for (std::int64_t k = 0; k < 6; ++k) values[4]->set(k, from_double(ElementType::F32, 0.5 + static_cast<double>(k)));
+    const auto inputs = points(values);
+    const auto whole = evaluate_allowed(program, inputs, *profile_named("standard"));
+    ASSERT_TRUE(whole) << to_string(whole.error());
+    std::vector<std::vector<std::int64_t>> positions(program.outputs.size());
+    for (std::int64_t i = 1; i < (*whole)[0]->size(); i += 1 + i % 3) positions[0].push_back(i);
+    const auto some = allowed_at(program, inputs, *profile_named("standard"), positions);
+    ASSERT_TRUE(some) << to_string(some.error());
+    const AllowedSample& s = *some->outputs.at(0);
+    for (std::size_t i = 0; i < s.positions.size(); ++i)
+      ASSERT_EQ(s.sets.describe(static_cast<std::int64_t>(i)), (*whole)[0]->describe(s.positions[i])) << c.op << " element " << s.positions[i];
+  }
+}
+
 TEST(Sample, CostsAShareOfTheWhole) {
   const auto specification = *language::Specification::load();
   const core::Program program = program_of(*specification, "onnx.MatMul", {{300, 40}, {40, 70}});

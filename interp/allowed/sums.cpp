@@ -354,6 +354,40 @@ std::shared_ptr<const SumParts> Sums::parts() const {
   return sums;
 }
 
+namespace {
+
+// As continue_sums does it, of f32's sums to which a finite number is added and that cannot leave the range: most of them. Which were done.
+std::vector<std::uint8_t> continue_plainly(Primitive p, const Rules& rules, Lanes& out, std::span<const Lanes* const> a, const Accumulator& accumulator, SumParts& sums) {
+  std::vector<std::uint8_t> done;
+  if (out.type != ElementType::F32 || p == Primitive::Multiply || rules.profile->deviates() || accumulator.narrower || out.point) return done;
+  const bool second = a[1]->sums != nullptr;
+  const Lanes &x = *a[second ? 1 : 0], &y = *a[second ? 0 : 1];
+  if (y.sums || !y.point || !x.flags.empty() || !y.flags.empty() || !out.flags.empty()) return done;
+  done.resize(static_cast<std::size_t>(out.n));
+  const SumParts& of = *x.sums;
+  const double sign_x = second && p == Primitive::Subtract ? -1 : 1, sign_y = !second && p == Primitive::Subtract ? -1 : 1, u = accumulator.unit, tiny = 2 * accumulator.half_least;
+  for (std::size_t k = 0; k < done.size(); ++k) {
+    const double term = sign_y * y.lo[k], leaves = of.leaves[k], other = term != 0 ? 1 : 0, count = leaves + other;
+    const double low = sum_below(sign_x > 0 ? of.lo[k] : -of.hi[k], term), high = sum_above(sign_x > 0 ? of.hi[k] : -of.lo[k], term), size = enlarged(of.magnitude[k] + std::fabs(term));
+    const double radius = enlarged((count - 1) * u * size * (1 + (count + 1) * u) + count * tiny);
+    if (!(leaves > 0) || !(count > 1) || !((size + radius) * (1 + count * u) < accumulator.largest)) continue;
+    const double least = below(low - radius), most = above(high + radius);
+    double from = rules.rounds ? nearest<ElementType::F32>(least) : kept_low<ElementType::F32>(least), to = rules.rounds ? nearest<ElementType::F32>(most) : kept_high<ElementType::F32>(most);
+    if (before(out.lo[k], from)) from = out.lo[k];
+    if (before(to, out.hi[k])) to = out.hi[k];
+    if (from <= 0 && to >= 0) {
+      if (from == 0) from = -0.0;
+      if (to == 0) to = 0.0;
+    }
+    sums.lo[k] = low, sums.hi[k] = high, sums.magnitude[k] = size, sums.leaves[k] = count;
+    out.lo[k] = from, out.hi[k] = to;
+    done[k] = 1;
+  }
+  return done;
+}
+
+}  // namespace
+
 void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const Lanes* const> a) {
   const bool adds = p == Primitive::Add || p == Primitive::Subtract, scales = p == Primitive::Multiply;
   if (!(adds || scales) || !(a[0]->sums || a[1]->sums) || (scales && a[0]->sums && a[1]->sums)) return;
@@ -365,9 +399,11 @@ void continue_sums(Primitive p, const Rules& rules, Lanes& out, std::span<const 
   const double u = accumulator.unit, flush = rules.profile->admits(Freedom::Ftz, out.type) ? 2 * accumulator.least_normal : 0;
   const double last = accumulator.largest, largest = to_double(out.type, largest_finite(out.type));
   // A number that may be flushed is a union; its sum goes on all the same. So does a sum that may have overflowed: joined with more it may not.
+  const std::vector<std::uint8_t> done = continue_plainly(p, rules, out, a, accumulator, *sums);
   const std::uint8_t open = HasNan | Anything | NoValue, apart = rules.profile->deviates() ? open : static_cast<std::uint8_t>(open | NotOneInterval);
   for (std::int64_t i = 0; i < out.n; ++i) {
     const std::size_t k = index(i);
+    if (!done.empty() && done[k]) continue;
     double lo[2], hi[2], magnitude[2], leaves[2];
     bool any = false, plain = true;
     for (int s = 0; s < 2; ++s) {
