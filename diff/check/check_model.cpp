@@ -269,8 +269,11 @@ private:
     canonical.stop();
     const bool in_place = out.exposure == Exposure::InPlace;
     Timer verdict(out_.times.verdicts);
+    const double left = *judging_.seconds_left;
     out.verdict = in_place ? judge_in_place(judging_, n, expected, got) : alone(n, expected, got);
     verdict.stop();
+    out_.times.opinions += left - *judging_.seconds_left;
+    out_.times.verdicts -= left - *judging_.seconds_left;
     Timer deviations(out_.times.deviations);
     find_deviations(judging_, out.verdict, [&](const Judging& judging) {
       return in_place ? judge_in_place(judging, n, expect(n, judging), got) : judge_listed(node, expect(n, judging), got);

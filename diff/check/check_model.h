@@ -89,7 +89,8 @@ struct Conditioning {
 // Where the time of a check went, in seconds.
 struct CheckTimes {
   double canonical = 0;   // what operators should have answered, each on what it was given
-  double verdicts = 0;    // comparing, and allowed sets where something differs; second opinions included
+  double verdicts = 0;    // comparing, and allowed sets where something differs
+  double opinions = 0;    // second opinions on what is outside: by the scalar evaluator and over the real numbers
   double deviations = 0;
   double regions = 0;     // of the uncut model, the backend's runs included
 };

@@ -102,6 +102,7 @@ private:
   Value merge_else(core::TermId id, const Value& inside, const std::vector<std::uint8_t>& outside, const std::vector<std::uint8_t>& inside_too, bool rounds);
   Value choice(core::TermId id, bool rounds);
   Value reduce(core::TermId id, bool rounds);
+  std::vector<std::int64_t> positions_in(std::span<const core::Variable> variables, const Extents& extents, const Axes& axes) const;
   void add_quickly(const QuickSums::Found& found, const Axes& outer, class Sums& sums) const;
   Value arg_extreme(core::TermId id, const core::ReduceView& view, Loop& loop);
   Value fold(core::TermId id);

@@ -87,9 +87,9 @@ public:
     for (TensorId id : p_.inputs) b_.program().inputs.push_back(id == None ? None : tensor(id));
   }
 
-  void add(const core::TensorNode& around, TermId id, std::span<const Variable> variables) {
+  // The products of `bodies`, or one of them alone, added up over the variables of a reduction.
+  void add(const core::TensorNode& around, TermId id, std::span<const Variable> variables, std::span<const TermId> bodies) {
     const core::ReduceView r = p_.reduce(id);
-    const Summands s = summands_of(p_, id);
     apart([&] {
       core::TensorNode n;
       for (Variable v : variables) {
@@ -102,7 +102,7 @@ public:
       n.name = "sum";
       n.type = type_;
       n.kind = TensorKind::Comprehension;
-      n.body = b_.reduce(s.products ? ReduceKind::Dot : ReduceKind::Sum, type_, own, own_extents, filter, false, None, copies(s.bodies));
+      n.body = b_.reduce(bodies.size() > 1 ? ReduceKind::Dot : ReduceKind::Sum, type_, own, own_extents, filter, false, None, copies(bodies));
       b_.program().outputs.push_back(b_.add(std::move(n)));
       b_.program().output_names.emplace_back("sum");
       return true;
@@ -115,20 +115,21 @@ private:
   E type_;
 };
 
-// The sums that are asked for, over f(x) in place of each float x; empty where that is not to be had quickly.
+// A sum that is asked for.
 struct Asked {
   TermId id;
   const core::TensorNode* around;
-  QuickSums::Found found;
-  bool products;
+  std::vector<Variable> variables;
+  std::vector<TermId> bodies;
 };
+// Such sums over f(x) in place of each float x; empty where that is not to be had quickly.
 std::vector<Tensor> sums_over(const core::Program& p, const Nearnesses& near, std::span<const Asked> asked, E type, double (*f)(double), std::span<const std::optional<Tensor>> inputs,
                               const Limits& limits) {
   const Retyped retyped{type, f};
   std::optional<core::Program> program;
   try {
     Maker maker(p, near, retyped);
-    for (const Asked& a : asked) maker.add(*a.around, a.id, a.found.variables);
+    for (const Asked& a : asked) maker.add(*a.around, a.id, a.variables, a.bodies);
     program = maker.finish();
   } catch (const core::LimitReached&) {
     return {};
@@ -146,6 +147,40 @@ std::vector<Tensor> sums_over(const core::Program& p, const Nearnesses& near, st
   for (auto& t : *out) sums.push_back(std::move(*t));
   return sums;
 }
+
+// Whether a term is an element of an input or literal that holds no zero.
+class NowhereZero {
+public:
+  NowhereZero(const core::Program& p, std::span<const std::optional<Tensor>> inputs) : p_(p), inputs_(inputs), known_(p.tensors.size()) {}
+
+  bool operator()(TermId id) {
+    const Term& t = p_.term(id);
+    if (t.kind == TermKind::Cast && is_float(p_.term(p_.arguments_of(id)[0]).type)) return (*this)(p_.arguments_of(id)[0]);
+    if (t.kind != TermKind::Read) return false;
+    const auto tensor = static_cast<TensorId>(t.data);
+    if (!known_[tensor]) known_[tensor] = find(tensor);
+    return *known_[tensor];
+  }
+
+private:
+  bool find(TensorId id) const {
+    const core::TensorNode& n = p_.tensor(id);
+    if (n.kind == TensorKind::Literal) return none(*n.literal);
+    for (std::size_t k = 0; k < p_.inputs.size(); ++k)
+      if (p_.inputs[k] == id && inputs_[k]) return none(*inputs_[k]);
+    return false;
+  }
+  static bool none(const Tensor& t) {
+    if (t.type() == E::F32) return std::all_of(t.data<float>(), t.data<float>() + t.size(), [](float x) { return x != 0; });
+    for (std::int64_t i = 0; i < t.size(); ++i)
+      if (is_zero(t.type(), t.at(i))) return false;
+    return true;
+  }
+
+  const core::Program& p_;
+  std::span<const std::optional<Tensor>> inputs_;
+  std::vector<std::optional<bool>> known_;
+};
 
 }  // namespace
 
@@ -191,7 +226,9 @@ QuickSums::QuickSums(const core::Program& p, std::span<const std::optional<Allow
     if (const auto known = p.integer_constant(id)) return known;
     return p.term(id).kind == TermKind::Size ? sizes[p.term(id).data] : std::nullopt;
   };
-  std::vector<Asked> asked;
+  std::vector<Asked> asked, counted;
+  std::vector<Found> found;
+  NowhereZero nowhere_zero(p, values);
   std::vector<bool> seen(p.terms.size());
   for (const core::TensorNode& n : p.tensors) {
     if (n.kind != TensorKind::Comprehension) continue;
@@ -228,7 +265,21 @@ QuickSums::QuickSums(const core::Program& p, std::span<const std::optional<Allow
       }
       if (!apart || work * static_cast<double>(terms) < LeastWork || work * 20 > static_cast<double>(limits.memory_bytes) / 4) continue;
       f.most = terms;
-      asked.push_back({id, &n, std::move(f), s.products});
+      // Which terms are zero follows from the other factor alone.
+      Asked count{id, &n, f.variables, s.bodies};
+      if (s.products) std::erase_if(count.bodies, [&](TermId b) { return nowhere_zero(b); });
+      if (count.bodies.empty()) count.bodies.push_back(s.bodies[0]);
+      std::erase_if(count.variables, [&](Variable v) {
+        const auto in = [&](TermId t) { return t != None && std::ranges::find(p.free_of(t), v) != p.free_of(t).end(); };
+        return !in(r.filter) && std::ranges::none_of(r.extents, in) && std::ranges::none_of(count.bodies, in);
+      });
+      f.count_variables = count.variables;
+      for (Variable v : f.count_variables) f.count_extents.push_back(f.extents[static_cast<std::size_t>(std::ranges::find(f.variables, v) - f.variables.begin())]);
+      constexpr std::int64_t Fewer = 16;  // a sum alone takes longer than one of products
+      if (*element_count(f.extents) < Fewer * *element_count(f.count_extents)) count.bodies = s.bodies, count.variables = f.count_variables = f.variables, f.count_extents = f.extents;
+      asked.push_back({id, &n, f.variables, s.bodies});
+      counted.push_back(std::move(count));
+      found.push_back(std::move(f));
     }
   }
   if (asked.empty()) return;
@@ -236,25 +287,25 @@ QuickSums::QuickSums(const core::Program& p, std::span<const std::optional<Allow
   std::vector<Tensor> centers = sums_over(p, near, asked, E::F64, [](double x) { return x; }, values, limits);
   if (centers.empty()) return;
   std::vector<Tensor> magnitudes = sums_over(p, near, asked, E::F32, [](double x) { return std::fabs(x); }, values, limits);
-  std::vector<Tensor> counts = sums_over(p, near, asked, E::F32, [](double x) { return x == 0 ? 0.0 : 1.0; }, values, limits);
+  std::vector<Tensor> counts = sums_over(p, near, counted, E::F32, [](double x) { return x == 0 ? 0.0 : 1.0; }, values, limits);
   if (magnitudes.empty() || counts.empty()) return;
   for (std::size_t k = 0; k < asked.size(); ++k) {
-    Found& f = asked[k].found;
+    Found& f = found[k];
     f.center = std::move(centers[k]);
     const Tensor magnitude = std::move(magnitudes[k]);
     f.count = std::move(counts[k]);
-    if (f.center.extents() != f.extents) continue;
+    if (f.center.extents() != f.extents || f.count.extents() != f.count_extents) continue;
     f.magnitude = Tensor(E::F64, f.extents);
     // In f32 they are off by the roundings above a term, of an accumulator and of the tree, and by half a least subnormal for each term.
     const double n = static_cast<double>(f.most), tree = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(f.most)));
-    const double above = (asked[k].products ? std::min(n, static_cast<double>(DotBlock)) : 1) + tree + 1;
+    const double above = (asked[k].bodies.size() > 1 ? std::min(n, static_cast<double>(DotBlock)) : 1) + tree + 1;
     const double more = 1 + above * 0x1p-23, tiny = n * 0x1p-149;
     double* to = f.magnitude.writable<double>();
     bool finite = true;
     for (std::int64_t i = 0; i < f.center.size(); ++i) {
       const float m = magnitude.data<float>()[i];
       finite = finite && std::isfinite(f.center.data<double>()[i]) && std::isfinite(m);
-      to[i] = m == 0 && f.count.data<float>()[i] == 0 ? 0 : static_cast<double>(m) * more + tiny;
+      to[i] = static_cast<double>(m) * more + tiny;  // of zeros alone it is not asked for
     }
     // NaN and infinities are for sets.
     if (finite) found_[asked[k].id] = std::move(f);

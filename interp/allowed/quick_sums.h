@@ -20,7 +20,10 @@ public:
     Extents extents;
     Tensor center;     // f64: off by no more than a sum of so many terms, or a chain of their products, in any order in f64
     Tensor magnitude;  // f64: above the sum of magnitudes
-    Tensor count;      // f32: terms that are not zero, 2^24 at most
+    // f32: terms that are not zero, 2^24 at most; by fewer of the variables, where the others are of factors that are nowhere zero.
+    std::vector<core::Variable> count_variables;
+    Extents count_extents;
+    Tensor count;
     std::int64_t most = 0;  // terms of one sum
   };
 

@@ -332,14 +332,12 @@ Axes Evaluator::outer_axes(std::span<const TermId> terms, std::span<const Variab
   return box(all);
 }
 
-// The part of a tensor of sums that lies in the box.
-void Evaluator::add_quickly(const QuickSums::Found& f, const Axes& outer, Sums& sums) const {
-  Axes axes = outer;
-  std::erase_if(axes, [&](const Axis& a) { return a.variable != points_ && !among(f.variables, a.variable); });
+// Where the elements at the points of `axes` lie in a tensor by these variables.
+std::vector<std::int64_t> Evaluator::positions_in(std::span<const Variable> variables, const Extents& extents, const Axes& axes) const {
   std::vector<std::int64_t> strides(axes.size()), of_points;
   std::int64_t first = 0, stride = 1;
-  for (std::size_t k = f.variables.size(); k-- > 0; stride *= f.extents[k]) {
-    const Binding& b = bindings_[f.variables[k]];
+  for (std::size_t k = variables.size(); k-- > 0; stride *= extents[k]) {
+    const Binding& b = bindings_[variables[k]];
     if (b.bound && b.bound->n > 1) {
       of_points.resize(index(b.bound->n));
       for (std::size_t i = 0; i < of_points.size(); ++i) of_points[i] += b.bound->ilo[i] * stride;
@@ -347,23 +345,33 @@ void Evaluator::add_quickly(const QuickSums::Found& f, const Axes& outer, Sums& 
     }
     first += (b.bound ? b.bound->ilo[0] : b.start) * stride;
     for (std::size_t d = 0; d < axes.size(); ++d)
-      if (axes[d].variable == f.variables[k]) strides[d] = stride;
+      if (axes[d].variable == variables[k]) strides[d] = stride;
   }
-  Sums::Known known;
-  known.most = f.most;
-  const std::size_t n = index(size_of(axes));
-  known.center.reserve(n), known.magnitude.reserve(n), known.count.reserve(n);
-  std::vector<std::int64_t> at(axes.size());
-  for (std::size_t i = 0; i < n; ++i) {
-    std::int64_t position = first;
+  std::vector<std::int64_t> out(index(size_of(axes))), at(axes.size());
+  for (std::int64_t& position : out) {
+    position = first;
     for (std::size_t d = 0; d < axes.size(); ++d) position += axes[d].variable != points_ ? at[d] * strides[d] : of_points.empty() ? 0 : of_points[index(at[d])];
-    known.center.push_back(f.center.data<double>()[position]);
-    known.magnitude.push_back(f.magnitude.data<double>()[position]);
-    known.count.push_back(f.count.data<float>()[position]);
     for (std::size_t d = axes.size(); d-- > 0;) {
       if (++at[d] < axes[d].count) break;
       at[d] = 0;
     }
+  }
+  return out;
+}
+
+// The part of a tensor of sums that lies in the box.
+void Evaluator::add_quickly(const QuickSums::Found& f, const Axes& outer, Sums& sums) const {
+  Axes axes = outer;
+  std::erase_if(axes, [&](const Axis& a) { return a.variable != points_ && !among(f.variables, a.variable); });
+  const std::vector<std::int64_t> positions = positions_in(f.variables, f.extents, axes);
+  const std::vector<std::int64_t> of_count = f.count_variables == f.variables ? positions : positions_in(f.count_variables, f.count_extents, axes);
+  Sums::Known known;
+  known.most = f.most;
+  known.center.resize(positions.size()), known.magnitude.resize(positions.size()), known.count.resize(positions.size());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    known.center[i] = f.center.data<double>()[positions[i]];
+    known.count[i] = f.count.data<float>()[of_count[i]];
+    known.magnitude[i] = known.count[i] == 0 ? 0 : f.magnitude.data<double>()[positions[i]];
   }
   sums.add_known(std::move(known), axes);
 }

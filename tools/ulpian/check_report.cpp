@@ -379,7 +379,7 @@ json to_json(const diff::ModelCheck& m, const BackendFacts& facts, const std::st
   if (const diff::Counts all = counts_of(m); all.shown.elements()) j["shown"] = to_json(all.shown);
   if (m.from_canonical)
     j["from_canonical"] = {{"elements", m.from_canonical->elements}, {"equal", m.from_canonical->equal}, {"worst_ulps", finite(m.from_canonical->worst_ulps)}, {"worst_absolute", finite(m.from_canonical->worst_absolute)}};
-  if (!m.nodes.empty()) j["seconds"] = {{"canonical", m.times.canonical}, {"verdicts", m.times.verdicts}, {"deviations", m.times.deviations}, {"regions", m.times.regions}};
+  if (!m.nodes.empty()) j["seconds"] = {{"canonical", m.times.canonical}, {"verdicts", m.times.verdicts}, {"opinions", m.times.opinions}, {"deviations", m.times.deviations}, {"regions", m.times.regions}};
   for (const auto& [key, value] : facts.details) j["backend_details"][key] = json::parse(value, nullptr, false);
   for (const diff::NodeCheck& n : m.nodes) {
     json o = to_json(n.verdict, find(explained, n.exhibit));
