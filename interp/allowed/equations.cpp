@@ -1,7 +1,6 @@
 #include "interp/allowed/equations.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -25,11 +24,11 @@ namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-bool is_opaque(ElementType t) { return t == ElementType::String || is_complex(t); }
-
 std::int64_t bytes_each(const Lanes& v) { return (v.point ? 8 : 16) + (v.flags.empty() ? 0 : 1); }
 
 }  // namespace
+
+bool is_opaque(ElementType t) { return t == ElementType::String || is_complex(t); }
 
 // --- inputs
 
@@ -156,90 +155,10 @@ AllowedTensor Equations::output(std::size_t k) {
   return out;
 }
 
-namespace {
-
-// Lanes without flags, to a place where `to` has room for them.
-void copy_run(Lanes& to, std::int64_t position, const Lanes& from, std::int64_t lane, std::int64_t count) {
-  const auto copy = [&](const auto& x, auto& y) { std::copy(x.begin() + lane, x.begin() + lane + count, y.begin() + position); };
-  const bool doubles = uses_doubles(to.type);
-  if (doubles) copy(from.lo, to.lo);
-  else copy(from.ilo, to.ilo);
-  if (to.point) return;
-  if (doubles) copy(from.point ? from.lo : from.hi, to.hi);
-  else copy(from.point ? from.ilo : from.ihi, to.ihi);
-}
-
-// So many elements of a tensor, in a row.
-Stored empty_like(const TensorNode& n, std::int64_t count) {
-  Stored s;
-  s.extents = {count};
-  s.lanes = Lanes(n.type, {}, true);
-  s.lanes.n = count;
-  s.lanes.lo.assign(uses_doubles(n.type) ? index(count) : 0, 0);
-  s.lanes.ilo.assign(uses_doubles(n.type) ? 0 : index(count), 0);
-  return s;
-}
-
-}  // namespace
-
 AllowedTensor Equations::result_of(Stored s) const {
   round_all(s.lanes);
   if (points_) mark_everything(s.lanes);
   return tensor_of(s);
-}
-
-// Terms that walk over other elements share that walk among the elements of a whole output.
-bool Equations::costs_less_in_points(TensorId id, std::int64_t points, std::int64_t all) const {
-  std::vector<TermId> stack{p_.tensor(id).body};
-  std::vector<bool> seen(p_.terms.size());
-  bool walks = false;
-  while (!stack.empty()) {
-    const TermId t = stack.back();
-    stack.pop_back();
-    if (seen[t]) continue;
-    seen[t] = true;
-    const TermKind kind = p_.term(t).kind;
-    if (kind == TermKind::Nth) return false;
-    if (kind == TermKind::Reduce && e_.quick && e_.quick->of(t)) continue;
-    walks = walks || kind == TermKind::Reduce || kind == TermKind::Fold;
-    const auto a = p_.arguments_of(t);
-    stack.insert(stack.end(), a.begin(), a.end());
-  }
-  return !walks || points <= all / 16;
-}
-
-AllowedTensor Equations::at(std::size_t k, std::span<const std::int64_t> positions) {
-  const TensorId id = source_of(p_, p_.outputs[k]);
-  const TensorNode& n = p_.tensor(id);
-  const auto count = static_cast<std::int64_t>(positions.size());
-  refuse_opaque(n);
-  Extents extents;
-  if (n.kind == TensorKind::Comprehension && !e_.tensors[id]) {
-    require_terms(terms_of(id), {});
-    e_.forget();
-    extents = extents_of(id);
-  }
-  Stored s = empty_like(n, count);
-  if (n.kind != TensorKind::Comprehension || e_.tensors[id] || !costs_less_in_points(id, count, element_count(extents).value_or(0))) {
-    require_terms({}, {id});
-    for (std::int64_t i = 0; i < count; ++i) copy_lane(s.lanes, i, e_.tensors[id]->lanes, positions[index(i)]);
-    return result_of(std::move(s));
-  }
-  e_.charge(count * 16);
-  // Where terms walk, their lanes are as many times more.
-  constexpr std::int64_t AtOnce = 4096;
-  for (std::int64_t done = 0; done < count; done += AtOnce) {
-    e_.check_time();
-    const auto part = positions.subspan(index(done), index(std::min(AtOnce, count - done)));
-    e_.bind_points(n.variables, extents, part);
-    const Value v = at_axes(e_.value(n.body, intermediates_.rounded[id]), e_.points());
-    if (!v->point) s.lanes.widen();
-    if (v->flags.empty() && s.lanes.flags.empty()) copy_run(s.lanes, done, *v, 0, v->n);
-    else
-      for (std::int64_t i = 0; i < v->n; ++i) copy_lane(s.lanes, done + i, *v, i);
-    e_.unbind_points(n.variables);
-  }
-  return result_of(std::move(s));
 }
 
 // --- equations

@@ -31,7 +31,8 @@ public:
 private:
   void require_terms(std::vector<core::TermId> terms, std::vector<core::TensorId> tensors);
   std::vector<core::TermId> terms_of(core::TensorId id) const;
-  bool costs_less_in_points(core::TensorId id, std::int64_t points, std::int64_t all) const;
+  bool prepare_points(core::TensorId id);
+  bool sorts(core::TensorId id) const;
   AllowedTensor result_of(Stored s) const;
   void evaluate(core::TensorId id);
   Extents extents_of(core::TensorId id);
@@ -55,6 +56,9 @@ private:
   bool hands_on_ = false;
   Intermediates intermediates_;
 };
+
+// Strings and complex numbers, which have no sets.
+bool is_opaque(ElementType t);
 
 Stored stored_of(const AllowedTensor& tensor, bool unrounded = true);
 AllowedTensor tensor_of(const Stored& stored);

@@ -1,7 +1,6 @@
 #include "interp/allowed/evaluator.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,12 +14,6 @@ using core::Term;
 using core::TermId;
 using core::TermKind;
 using core::Variable;
-
-namespace {
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 Evaluator::Evaluator(const core::Program& program, const Profile& profile, const Limits& limits)
     : tensors(program.tensors.size()),
@@ -58,91 +51,6 @@ void Evaluator::bind(Variable v, std::int64_t start, std::int64_t count) {
   b.start = start;
   b.count = count;
   b.changed = ++clock_;
-}
-
-void Evaluator::bind_points(std::span<const Variable> variables, std::span<const std::int64_t> extents, std::span<const std::int64_t> positions) {
-  Binding& points = bindings_[points_];
-  if (points.order == 0) points.order = ++open_;
-  points.count = static_cast<std::int64_t>(positions.size());
-  points.changed = ++clock_;
-  std::vector<std::shared_ptr<Lanes>> indices;
-  for (std::size_t d = 0; d < variables.size(); ++d) indices.push_back(std::make_shared<Lanes>(ElementType::Z, this->points(), true));
-  // From one to the next mostly the last index changes alone.
-  std::vector<std::int64_t> now(variables.size(), 0);
-  std::int64_t last = 0;
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    std::int64_t carry = positions[i] - last;
-    last = positions[i];
-    for (std::size_t d = variables.size(); d-- > 0 && carry != 0;) {
-      now[d] += carry;
-      carry = 0;
-      if (now[d] < extents[d]) break;
-      carry = now[d] / extents[d];
-      now[d] %= extents[d];
-    }
-    for (std::size_t d = 0; d < now.size(); ++d) indices[d]->ilo[i] = now[d];
-  }
-  for (std::size_t d = 0; d < variables.size(); ++d) {
-    std::shared_ptr<Lanes> at = std::move(indices[d]);
-    if (std::all_of(at->ilo.begin(), at->ilo.end(), [&](std::int64_t v) { return v == at->ilo[0]; })) {
-      const std::int64_t same = at->ilo[0];
-      at = std::make_shared<Lanes>(ElementType::Z, Axes{}, true);
-      at->ilo[0] = same;
-    }
-    Binding& b = bindings_[variables[d]];
-    b.bound = std::move(at);
-    b.changed = ++clock_;
-    point_extents_[variables[d]] = extents[d];
-  }
-}
-
-void Evaluator::unbind_points(std::span<const Variable> variables) {
-  for (Variable v : variables) {
-    bindings_[v].bound = nullptr;
-    bindings_[v].changed = ++clock_;
-  }
-  bindings_[points_] = {};
-  point_extents_.clear();
-  --open_;
-}
-
-// A term's lanes at the points, of those that it has in a box of its variables; null where such a box is not much smaller.
-Value Evaluator::from_box(TermId id, bool rounds) {
-  const Term& t = program_.term(id);
-  const std::span<const Variable> free = program_.free_of(id);
-  const bool worth = t.kind == TermKind::Primitive || t.kind == TermKind::Cast || t.kind == TermKind::Select || t.kind == TermKind::Choice;
-  if (!worth || t.type == ElementType::Z || free.empty()) return nullptr;
-  std::int64_t n = 1;
-  for (Variable v : free) {
-    const auto it = point_extents_.find(v);
-    if (it == point_extents_.end() || it->second > bindings_[points_].count || (n *= it->second) > bindings_[points_].count / 4) return nullptr;
-  }
-  Value& boxed = boxed_[{id, rounds}];
-  if (!boxed) {
-    std::vector<Value> points;
-    in_box_ = true;
-    for (Variable v : free) {
-      points.push_back(std::exchange(bindings_[v].bound, nullptr));
-      open(v, point_extents_[v]);
-      bind(v, 0, point_extents_[v]);
-    }
-    boxed = value(id, rounds);
-    for (std::size_t k = 0; k < free.size(); ++k) {
-      close(free[k]);
-      bindings_[free[k]] = {};
-      bindings_[free[k]].bound = std::move(points[k]);
-      bindings_[free[k]].changed = ++clock_;
-    }
-    in_box_ = false;
-  }
-  if (boxed->axes.empty()) return boxed;
-  std::vector<std::int64_t> positions(index(bindings_[points_].count), 0);
-  std::int64_t stride = 1;
-  for (std::size_t d = boxed->axes.size(); d-- > 0; stride *= boxed->axes[d].count) {
-    const Lanes& at = *bindings_[boxed->axes[d].variable].bound;
-    for (std::size_t i = 0; i < positions.size(); ++i) positions[i] += at.ilo[at.n == 1 ? 0 : i] * stride;
-  }
-  return std::make_shared<const Lanes>(gathered(*boxed, positions, points()));
 }
 
 Axes Evaluator::box(std::span<const Variable> variables) const {

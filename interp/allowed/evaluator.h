@@ -49,6 +49,9 @@ public:
   // few of these variables is evaluated in a box all the same, once for all elements.
   void bind_points(std::span<const core::Variable> variables, std::span<const std::int64_t> extents, std::span<const std::int64_t> positions);
   void unbind_points(std::span<const core::Variable> variables);
+  // While variables are bound to points: elements of this tensor are its body's value, and not stored.
+  void read_through_to(core::TensorId tensor, Extents extents, bool rounds) { read_through_[tensor] = {std::move(extents), rounds}; }
+  void read_through_nothing() { read_through_.clear(); }
   Axes points() const { return box(std::span(&points_, 1)); }
   // The variables' axes at the moment, of those with a range.
   Axes box(std::span<const core::Variable> variables) const;
@@ -94,6 +97,7 @@ private:
   bool current(core::TermId id, std::uint64_t clock) const;
   Value compute(core::TermId id, bool rounds);
   Value from_box(core::TermId id, bool rounds);
+  Value read_through(core::TermId id);
   Value constant(const core::Term& t);
   Value select(core::TermId id, bool rounds);
   Value read(core::TermId id, bool rounds);
@@ -124,6 +128,11 @@ private:
   std::map<core::Variable, std::int64_t> point_extents_;  // of the variables that are bound to points
   std::map<std::pair<core::TermId, bool>, Value> boxed_;
   bool in_box_ = false;
+  struct Through {
+    Extents extents;
+    bool rounds;
+  };
+  std::map<core::TensorId, Through> read_through_;
   std::vector<std::optional<std::vector<core::Variable>>> effective_;
   std::uint64_t clock_ = 1;
   std::size_t open_ = 0;

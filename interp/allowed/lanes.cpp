@@ -168,6 +168,16 @@ void copy_lane(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j) {
   }
 }
 
+void copy_run(Lanes& to, std::int64_t position, const Lanes& from, std::int64_t lane, std::int64_t count) {
+  const auto copy = [&](const auto& x, auto& y) { std::copy(x.begin() + lane, x.begin() + lane + count, y.begin() + position); };
+  const bool doubles = uses_doubles(to.type);
+  if (doubles) copy(from.lo, to.lo);
+  else copy(from.ilo, to.ilo);
+  if (to.point) return;
+  if (doubles) copy(from.point ? from.lo : from.hi, to.hi);
+  else copy(from.point ? from.ilo : from.ihi, to.ihi);
+}
+
 Lanes gathered(const Lanes& v, std::span<const std::int64_t> positions, const Axes& axes) {
   Lanes out(v.type, axes, v.point);
   const auto gather = [&](const auto& from, auto& to) {

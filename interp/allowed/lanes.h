@@ -102,6 +102,8 @@ void set_union(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j, const L
 // Of squares and sums of squares: nothing is below zero.
 void not_negative(Lanes& v);
 void copy_lane(Lanes& v, std::int64_t i, const Lanes& a, std::int64_t j);
+// Lanes without flags, to a place where `to`, which has none either, has room for them.
+void copy_run(Lanes& to, std::int64_t position, const Lanes& from, std::int64_t lane, std::int64_t count);
 // Lanes of another, one for each point of `axes`.
 Lanes gathered(const Lanes& v, std::span<const std::int64_t> positions, const Axes& axes);
 

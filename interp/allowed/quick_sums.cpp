@@ -87,22 +87,25 @@ public:
     for (TensorId id : p_.inputs) b_.program().inputs.push_back(id == None ? None : tensor(id));
   }
 
-  // The products of `bodies`, or one of them alone, added up over the variables of a reduction.
-  void add(const core::TensorNode& around, TermId id, std::span<const Variable> variables, std::span<const TermId> bodies) {
+  // At index 0 of the variables that are not among `variables`.
+  void add(const core::TensorNode& around, TermId id, std::span<const Variable> variables) {
     const core::ReduceView r = p_.reduce(id);
+    const Summands s = summands_of(p_, id);
     apart([&] {
       core::TensorNode n;
       for (Variable v : variables) {
         n.extents.push_back(copy(around.extents[static_cast<std::size_t>(std::ranges::find(around.variables, v) - around.variables.begin())]));
         n.variables.push_back(variable(v));
       }
+      for (Variable v : p_.free_of(id))
+        if (std::ranges::find(variables, v) == variables.end()) scope_.indices[v] = b_.integer(0);
       const std::vector<Variable> own = fresh(r.variables);
       const std::vector<TermId> own_extents = copies(r.extents);
       const TermId filter = copy_or_none(r.filter);
       n.name = "sum";
       n.type = type_;
       n.kind = TensorKind::Comprehension;
-      n.body = b_.reduce(bodies.size() > 1 ? ReduceKind::Dot : ReduceKind::Sum, type_, own, own_extents, filter, false, None, copies(bodies));
+      n.body = b_.reduce(s.products ? ReduceKind::Dot : ReduceKind::Sum, type_, own, own_extents, filter, false, None, copies(s.bodies));
       b_.program().outputs.push_back(b_.add(std::move(n)));
       b_.program().output_names.emplace_back("sum");
       return true;
@@ -120,7 +123,7 @@ struct Asked {
   TermId id;
   const core::TensorNode* around;
   std::vector<Variable> variables;
-  std::vector<TermId> bodies;
+  bool products;
 };
 // Such sums over f(x) in place of each float x; empty where that is not to be had quickly.
 std::vector<Tensor> sums_over(const core::Program& p, const Nearnesses& near, std::span<const Asked> asked, E type, double (*f)(double), std::span<const std::optional<Tensor>> inputs,
@@ -129,7 +132,7 @@ std::vector<Tensor> sums_over(const core::Program& p, const Nearnesses& near, st
   std::optional<core::Program> program;
   try {
     Maker maker(p, near, retyped);
-    for (const Asked& a : asked) maker.add(*a.around, a.id, a.variables, a.bodies);
+    for (const Asked& a : asked) maker.add(*a.around, a.id, a.variables);
     program = maker.finish();
   } catch (const core::LimitReached&) {
     return {};
@@ -266,18 +269,14 @@ QuickSums::QuickSums(const core::Program& p, std::span<const std::optional<Allow
       if (!apart || work * static_cast<double>(terms) < LeastWork || work * 20 > static_cast<double>(limits.memory_bytes) / 4) continue;
       f.most = terms;
       // Which terms are zero follows from the other factor alone.
-      Asked count{id, &n, f.variables, s.bodies};
-      if (s.products) std::erase_if(count.bodies, [&](TermId b) { return nowhere_zero(b); });
-      if (count.bodies.empty()) count.bodies.push_back(s.bodies[0]);
+      Asked count{id, &n, f.variables, s.products};
       std::erase_if(count.variables, [&](Variable v) {
         const auto in = [&](TermId t) { return t != None && std::ranges::find(p.free_of(t), v) != p.free_of(t).end(); };
-        return !in(r.filter) && std::ranges::none_of(r.extents, in) && std::ranges::none_of(count.bodies, in);
+        return !in(r.filter) && std::ranges::none_of(r.extents, in) && std::ranges::none_of(s.bodies, [&](TermId b) { return in(b) && !nowhere_zero(b); });
       });
       f.count_variables = count.variables;
       for (Variable v : f.count_variables) f.count_extents.push_back(f.extents[static_cast<std::size_t>(std::ranges::find(f.variables, v) - f.variables.begin())]);
-      constexpr std::int64_t Fewer = 16;  // a sum alone takes longer than one of products
-      if (*element_count(f.extents) < Fewer * *element_count(f.count_extents)) count.bodies = s.bodies, count.variables = f.count_variables = f.variables, f.count_extents = f.extents;
-      asked.push_back({id, &n, f.variables, s.bodies});
+      asked.push_back({id, &n, f.variables, s.products});
       counted.push_back(std::move(count));
       found.push_back(std::move(f));
     }
@@ -298,7 +297,7 @@ QuickSums::QuickSums(const core::Program& p, std::span<const std::optional<Allow
     f.magnitude = Tensor(E::F64, f.extents);
     // In f32 they are off by the roundings above a term, of an accumulator and of the tree, and by half a least subnormal for each term.
     const double n = static_cast<double>(f.most), tree = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(f.most)));
-    const double above = (asked[k].bodies.size() > 1 ? std::min(n, static_cast<double>(DotBlock)) : 1) + tree + 1;
+    const double above = (asked[k].products ? std::min(n, static_cast<double>(DotBlock)) : 1) + tree + 1;
     const double more = 1 + above * 0x1p-23, tiny = n * 0x1p-149;
     double* to = f.magnitude.writable<double>();
     bool finite = true;

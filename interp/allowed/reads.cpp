@@ -26,6 +26,7 @@ Value Evaluator::read(TermId id, bool rounds) {
   const Term& t = program_.term(id);
   const auto a = program_.arguments_of(id);
   const std::size_t rank = t.kind == TermKind::ReadElse ? a.size() - 1 : a.size();
+  if (!tensors[t.data] && read_through_.contains(static_cast<core::TensorId>(t.data))) return read_through(id);
   ensure(tensors[t.data].has_value(), program_.tensor(static_cast<core::TensorId>(t.data)).name);
   std::vector<Value> at;
   bool sets = false;
