@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "diff/compare/closeness.h"
+#include "diff/compare/differing.h"
+#include "diff/compare/examined.h"
 #include "diff/compare/unordered.h"
 #include "diff/compare/verdict.h"
 #include "spec/core/counted.h"
@@ -38,128 +40,6 @@ Verdict refused_by_both(const Diagnostic& rule, const std::string& words_of_back
   Verdict v = of_class(Class::Conforms, "refused by both, as it must be: " + rule_of(rule), words_of_backend);
   v.refused_by_both = true;
   return v;
-}
-
-// The ends of the intervals that are the set.
-template <typename Visit> void each_end(const interp::AllowedTensor& set, std::int64_t position, Visit visit) {
-  if (const auto it = set.pieces().find(position); it != set.pieces().end()) {
-    for (const interp::Interval& p : it->second) visit(p.lower), visit(p.upper);
-  } else if (!(set.flags()[static_cast<std::size_t>(position)] & interp::Empty)) {
-    visit(set.lower().at(position));
-    visit(set.upper().at(position));
-  }
-}
-
-double distance_to_set(const interp::AllowedTensor& set, std::int64_t position, Bits got) {
-  double best = std::numeric_limits<double>::infinity();
-  each_end(set, position, [&](Bits end) { best = std::min(best, distance_in_ulps(set.type(), got, end)); });
-  return best;
-}
-
-// What a second opinion makes of an element outside its set.
-struct Examined {
-  enum class Finding {
-    Holds,    // the true value tells the answer from what is admitted
-    Open,     // no true value is known
-    Doubted,  // Ulpian contradicts itself: the set proves nothing here
-  };
-  Finding finding = Finding::Open;
-  std::string fault;                          // of ours; there may be one although the violation holds
-  std::string true_value;
-  double got = 0, nearest = 0, farthest = 0;  // from the true value, in ULP
-};
-
-std::string show_real(const interp::Real& r) {
-  if (const Exact* e = r.exact()) {
-    const std::string text = e->to_string();
-    if (!e->is_finite() || (text.size() <= 24 && text.find('*') == std::string::npos)) return text;
-  }
-  if (const auto near = interp::round_to(r, ElementType::F64, CastMode::Plain)) return fmt::format("{}", to_double(ElementType::F64, *near));
-  constexpr int Bits = 128;
-  const auto [low, high] = interp::bounds_of(r, Bits);
-  return fmt::format("in [{}, {}]", low.to_double(), high.to_double());
-}
-
-// How far the answer and the ends of the set lie from the true value.
-void measure(Examined& out, const SecondOpinion& o, const interp::AllowedTensor& set, std::int64_t i, Bits got) {
-  const ElementType t = set.type();
-  out.true_value = show_real(*o.real);
-  out.got = distance_in_ulps(t, got, *o.real);
-  out.nearest = std::numeric_limits<double>::infinity();
-  each_end(set, i, [&](Bits end) {
-    const double d = distance_in_ulps(t, end, *o.real);
-    out.nearest = std::min(out.nearest, d);
-    if (std::isfinite(d)) out.farthest = std::max(out.farthest, d);
-  });
-  // The true value may lie between the ends.
-  if (o.ideal && set.contains(i, *o.ideal)) out.nearest = std::min(out.nearest, distance_in_ulps(t, *o.ideal, *o.real));
-}
-
-Examined examine(const SecondOpinion& o, const interp::AllowedTensor& set, std::int64_t i, Bits canonical, Bits got, bool holds_true_value) {
-  using Finding = Examined::Finding;
-  const ElementType t = set.type();
-  Examined out;
-  if (o.real) measure(out, o, set, i, got);
-  if (!set.contains(i, canonical)) {
-    out.finding = Finding::Doubted;
-    out.fault = fmt::format("the canonical value {} is not in the allowed set {}", show_element(t, canonical), set.describe(i));
-  } else if (o.canonical && !same_element(t, *o.canonical, canonical)) {
-    out.finding = Finding::Doubted;
-    out.fault = fmt::format("the scalar evaluator gives {}, the block evaluator {}", show_element(t, *o.canonical), show_element(t, canonical));
-  } else if (!holds_true_value) {
-    // Only the canonical value is admitted, and the scalar evaluator has it too: the answer is another.
-    out.finding = o.canonical ? Finding::Holds : Finding::Open;
-  } else if (!o.ideal || o.of_region) {
-    out.finding = Finding::Open;
-  } else if (same_element(t, *o.ideal, got)) {
-    out.finding = Finding::Doubted;
-    out.fault = fmt::format("{} is the true value, correctly rounded, but the allowed set is {}", show_element(t, got), set.describe(i));
-  } else if (!set.contains(i, *o.ideal)) {
-    // An answer that is nearer to the truth than something admitted is wrong only if the set holds the truth.
-    const bool near = o.real && out.got <= out.farthest;
-    out.finding = near ? Finding::Doubted : Finding::Holds;
-    out.fault = fmt::format("the true value {} is not in the allowed set {}", show_element(t, *o.ideal), set.describe(i));
-    if (near) out.fault += fmt::format(", and {} is no farther from it than what is admitted", show_element(t, got));
-  } else {
-    out.finding = Finding::Holds;
-  }
-  return out;
-}
-
-// Ascending. Most elements are equal: they are passed over by their bits.
-template <typename Unsigned> std::vector<std::int64_t> differing_bits(const Tensor& a, const Tensor& b) {
-  std::vector<std::int64_t> out;
-  const bool floats = is_float(a.type());
-  if (a.type() == ElementType::F32) {
-    const auto *x = a.data<float>(), *y = b.data<float>();
-    for (std::int64_t i = 0; i < a.size(); ++i)
-      if (std::bit_cast<std::uint32_t>(x[i]) != std::bit_cast<std::uint32_t>(y[i]) && (x[i] == x[i] || y[i] == y[i])) out.push_back(i);
-    return out;
-  }
-  const auto *x = reinterpret_cast<const Unsigned*>(a.bytes().data()), *y = reinterpret_cast<const Unsigned*>(b.bytes().data());
-  for (std::int64_t i = 0; i < a.size(); ++i)
-    if (x[i] != y[i] && !(floats && is_nan(a.type(), x[i]) && is_nan(a.type(), y[i]))) out.push_back(i);
-  return out;
-}
-std::vector<std::int64_t> differing(const Tensor& a, const Tensor& b) {
-  switch (bytes_of(a.type())) {
-    case 1: return differing_bits<std::uint8_t>(a, b);
-    case 2: return differing_bits<std::uint16_t>(a, b);
-    case 4: return differing_bits<std::uint32_t>(a, b);
-    default: return differing_bits<std::uint64_t>(a, b);
-  }
-}
-
-// Some elements in a row.
-Tensor elements_of(const Tensor& all, std::span<const std::int64_t> positions) {
-  Tensor out(all.type(), {static_cast<std::int64_t>(positions.size())});
-  if (all.type() == ElementType::F32) {
-    float* to = out.writable<float>();
-    for (std::size_t k = 0; k < positions.size(); ++k) to[k] = all.data<float>()[positions[k]];
-    return out;
-  }
-  for (std::size_t k = 0; k < positions.size(); ++k) out.set(static_cast<std::int64_t>(k), all.at(positions[k]));
-  return out;
 }
 
 class Judge {

@@ -97,10 +97,10 @@ template <ElementType T> Lanes multiplied(Arguments a, bool rounds) {
   };
   const auto high_of = [&](double u, double v) { return -low_of(-u, v); };
   for (std::int64_t i = 0; i < out.n; ++i) {
-    if (const double a = x.low(i), b = x.high(i), c = y.low(i), d = y.high(i); ends_are_plain(a, b, c, d)) {
+    if (const double u = x.low(i), v = x.high(i), c = y.low(i), d = y.high(i); ends_are_plain(u, v, c, d)) {
       const bool up = c > 0;
-      out.lo[index(i)] = up ? low_of(a, a < 0 ? d : c) : low_of(b, b < 0 ? d : c);
-      out.hi[index(i)] = up ? high_of(b, b < 0 ? c : d) : high_of(a, a < 0 ? c : d);
+      out.lo[index(i)] = up ? low_of(u, u < 0 ? d : c) : low_of(v, v < 0 ? d : c);
+      out.hi[index(i)] = up ? high_of(v, v < 0 ? c : d) : high_of(u, u < 0 ? c : d);
       continue;
     }
     const double pairs[4][2] = {{x.low(i), y.low(i)}, {x.low(i), y.high(i)}, {x.high(i), y.low(i)}, {x.high(i), y.high(i)}};

@@ -491,10 +491,10 @@ void Sums::finish_integer(Lanes& out, std::int64_t i) const {
 // As finish_float does it, of f32's sums of several finite terms that cannot leave the range: most of them.
 void Sums::finish_plainly(Lanes& out, std::vector<std::uint8_t>& done) const {
   const Accumulator accumulator = accumulator_of(*rules_.profile, type_);
-  if (accumulator.narrower || rules_.profile->admits(Freedom::Ftz)) return;
+  if (accumulator.narrower || rules_.profile->admits(Freedom::Ftz, type_)) return;
   const double u = accumulator.unit, last = accumulator.largest, most = static_cast<double>(totals_.most), more = 1 + most * 0x1p-51;
   const double half = products_ ? 2 * accumulator.half_least : 0;
-  const bool signs = rules_.profile->admits(Freedom::SumZeroSigns), rounds = rules_.rounds;
+  const bool signs = rules_.profile->admits(Freedom::SumZeroSigns, type_), rounds = rules_.rounds;
   for (std::size_t k = 0; k < done.size(); ++k) {
     const double c = totals_.center[k], n = totals_.count[k], magnitude = enlarged(totals_.magnitude[k] * more);
     const double radius = enlarged(totals_.radius[k] * more + ((most + 4) * 0x1p-52 * magnitude + (n - 1) * u * magnitude) + n * half);

@@ -63,6 +63,8 @@ def from_ort(name, v):
         return ua.Value(name, elements[0].type if elements else "f32", elements=elements)
     if v is None or isinstance(v, np.ndarray):
         return ua.Value(name, None) if v is None else ua.Value.of(name, v)
+    if isinstance(v, dict):
+        raise ua.Refused("unsupported", "an output holds maps, which are not carried")
     if v.data_type() == "tensor(string)":
         return ua.Value.of(name, v.numpy())
     type, extents = TYPE[v.element_type()], list(v.shape())
