@@ -1,7 +1,5 @@
 #include "diff/compare/differing.h"
 
-#include <bit>
-
 #include "spec/numbers/arithmetic.h"
 
 namespace ulpian::diff {
@@ -12,12 +10,6 @@ namespace {
 template <typename Unsigned> std::vector<std::int64_t> differing_bits(const Tensor& a, const Tensor& b) {
   std::vector<std::int64_t> out;
   const bool floats = is_float(a.type());
-  if (a.type() == ElementType::F32) {
-    const auto *x = a.data<float>(), *y = b.data<float>();
-    for (std::int64_t i = 0; i < a.size(); ++i)
-      if (std::bit_cast<std::uint32_t>(x[i]) != std::bit_cast<std::uint32_t>(y[i]) && (x[i] == x[i] || y[i] == y[i])) out.push_back(i);
-    return out;
-  }
   const auto *x = reinterpret_cast<const Unsigned*>(a.bytes().data()), *y = reinterpret_cast<const Unsigned*>(b.bytes().data());
   for (std::int64_t i = 0; i < a.size(); ++i)
     if (x[i] != y[i] && !(floats && is_nan(a.type(), x[i]) && is_nan(a.type(), y[i]))) out.push_back(i);

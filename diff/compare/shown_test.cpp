@@ -93,6 +93,18 @@ TEST(Shown, OfManyElementsPartsStandForAll) {
   EXPECT_EQ(s.median(), 0.25);
 }
 
+TEST(Shown, LooksAtOneElementOfEachPart) {
+  for (const std::int64_t n : {1, 255, 256, 257, 1000, 100003}) {
+    const std::vector<std::int64_t> at = Shown::positions(n, 256);
+    ASSERT_EQ(static_cast<std::int64_t>(at.size()), std::min<std::int64_t>(n, 256));
+    // One in each of equal parts, whose sizes differ by one at most: neighbours are less than two parts apart, and the ends are in the first and the last.
+    const std::int64_t most = (n + std::min<std::int64_t>(n, 256) - 1) / std::min<std::int64_t>(n, 256);
+    for (std::size_t k = 1; k < at.size(); ++k) EXPECT_TRUE(at[k - 1] < at[k] && at[k] - at[k - 1] < 2 * most) << n << " " << k;
+    EXPECT_TRUE(at.front() < most && n - at.back() <= most);
+    EXPECT_TRUE(at.front() >= 0 && at.back() < n);
+  }
+}
+
 TEST(Shown, IntegersAreExactOrGoByTheirValue) {
   Tensor low(ElementType::U8, {2}), high(ElementType::U8, {2});
   low.set(0, 100), high.set(0, 101), low.set(1, 7), high.set(1, 7);

@@ -1,15 +1,15 @@
 // ulpian: the command line. Each subcommand is one file beside this one.
 #include <cerrno>
-#include <cstdlib>
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <optional>
 #include <string_view>
 #include <system_error>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
